@@ -22,7 +22,7 @@ pub struct Cost {
 
 /// The parts of a decision, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Each {
+pub struct DecisionCost {
     /// The whole decision.
     pub elapsed: f64,
     /// What the program computed.
@@ -34,10 +34,14 @@ pub struct Each {
 impl Cost {
     /// The mean over the decisions; `None` if there were none.
     #[must_use]
-    pub fn each(&self) -> Option<Each> {
+    pub fn each(&self) -> Option<DecisionCost> {
         let each = |time: Duration| time.as_secs_f64() * 1000.0 / f64::from(self.decisions);
         let (elapsed, program, isobar) = (self.elapsed, self.program, self.isobar);
-        (self.decisions > 0).then(|| Each { elapsed: each(elapsed), program: each(program), isobar: each(isobar) })
+        (self.decisions > 0).then(|| DecisionCost {
+            elapsed: each(elapsed),
+            program: each(program),
+            isobar: each(isobar),
+        })
     }
 }
 
@@ -132,7 +136,7 @@ mod tests {
     fn a_decision_s_time_is_split_into_the_program_s_and_the_rest() {
         let of = Duration::from_millis;
         let cost = Cost { decisions: 4, elapsed: of(8), program: of(6), isobar: of(1) };
-        assert_eq!(cost.each(), Some(Each { elapsed: 2.0, program: 1.5, isobar: 0.25 }));
+        assert_eq!(cost.each(), Some(DecisionCost { elapsed: 2.0, program: 1.5, isobar: 0.25 }));
         assert_eq!(Cost::default().each(), None);
     }
 }

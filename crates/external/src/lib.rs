@@ -27,7 +27,7 @@ mod restarts;
 mod running;
 mod talk;
 
-pub use cost::{Cost, Costs, Each};
+pub use cost::{Cost, Costs, DecisionCost};
 pub use fault::Fault;
 pub use policy::{External, OnFault, Options};
 pub use program::{PREFIX, Program, ProgramError};

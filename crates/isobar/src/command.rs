@@ -18,7 +18,7 @@ pub fn parse() -> Result<(Entry, ArgMatches), ExitCode> {
         .or_else(|error| if is_help(&error) { whole().try_get_matches() } else { Err(error) });
     typed.map(|typed| verb(&known, typed)).map_err(|error| {
         if error.use_stderr() && !is_help(&error) {
-            failure::tell(&one_line(&error.to_string(), verb_of(std::env::args_os().nth(1)).as_deref()));
+            failure::notify(&one_line(&error.to_string(), verb_of(std::env::args_os().nth(1)).as_deref()));
         } else {
             drop(error.print());
         }

@@ -2,9 +2,9 @@
 //! (`exec:CMD`). It knows how programs are called in each situation, and nothing of how they
 //! decide.
 
-use crate::failure::{bad_input, tell};
+use crate::failure::{bad_input, notify};
 use crate::signals::StopFlag;
-use isobar_external::{Costs, Each, External, OnFault, Options, Program};
+use isobar_external::{Costs, DecisionCost, External, OnFault, Options, Program};
 use isobar_model::Policy;
 use isobar_runtime::policies::{self, Groups};
 use isobar_runtime::settings::{Config, ExecConfig, Read};
@@ -112,8 +112,8 @@ impl Maker {
     /// Reports on stderr what calling programs cost. Policies that ship are not reported.
     pub fn tell_costs(&self) {
         for (name, cost) in self.costs.iter().map(|(name, costs)| (name, costs.sum())) {
-            let Some(Each { elapsed, program, isobar }) = cost.each() else { continue };
-            tell(&format!(
+            let Some(DecisionCost { elapsed, program, isobar }) = cost.each() else { continue };
+            notify(&format!(
                 "{name}: {} decisions of {elapsed:.2} ms: {program:.2} ms of CPU time in the program, {isobar:.2} ms in isobar",
                 cost.decisions
             ));

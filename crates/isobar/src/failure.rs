@@ -38,7 +38,7 @@ pub fn exit_code(done: anyhow::Result<()>) -> ExitCode {
         Err(error) if error.is::<Ended>() => ExitCode::from(error.downcast_ref::<Ended>().map_or(1, |ended| ended.0)),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&in_full(error.as_ref()));
+            notify(&in_full(error.as_ref()));
             ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
         }
     }
@@ -52,8 +52,8 @@ const HASTE: Duration = Duration::from_millis(200);
 
 /// Writes one line to stderr. A stderr that is closed, or that no process reads, is no reason to
 /// fail or to wait for long.
-pub fn tell(message: &str) {
-    tell_within(message, PATIENCE);
+pub fn notify(message: &str) {
+    notify_within(message, PATIENCE);
 }
 
 /// Writes a line to stderr unchanged, under the same rule.
@@ -61,7 +61,7 @@ pub fn write_line(line: &str) {
     output::stderr_within(line.to_owned(), PATIENCE);
 }
 
-fn tell_within(message: &str, limit: Duration) {
+fn notify_within(message: &str, limit: Duration) {
     output::stderr_within(format!("isobar: {}\n", text::plain(&text::brief(message))), limit);
 }
 
@@ -73,7 +73,7 @@ pub fn silence_panics() {
         let payload = panic.payload();
         let fixed = payload.downcast_ref::<&str>().copied();
         let why = fixed.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-        tell_within(&format!("internal error{place}: {why}"), HASTE);
+        notify_within(&format!("internal error{place}: {why}"), HASTE);
     }));
 }
 

@@ -23,7 +23,7 @@ impl Progress {
     }
 
     /// Reports how many runs are done, of how many. May be called from any thread.
-    pub fn tell(&self, done: usize, all: usize) {
+    pub fn notify(&self, done: usize, all: usize) {
         let (done, all) = (u64::try_from(done).unwrap_or(u64::MAX), u64::try_from(all).unwrap_or(u64::MAX));
         if self.bar.length().is_none() {
             bar_style(&self.bar, self.noun); // it may have been a spinner until now
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// Shows the name of a task that cannot report progress, and how long it has taken, until
-    /// [`Self::tell`] is called.
+    /// [`Self::notify`] is called.
     pub fn busy(&self, what: &str) {
         style(&self.bar, "{spinner} {msg}: {elapsed}");
         self.bar.set_message(crate::text::plain(what).into_owned());

@@ -2,7 +2,7 @@
 //! flag, puts back what was changed, and ends in order. More signals change nothing: only a time
 //! limit can cut the put-back short.
 
-use crate::failure::tell;
+use crate::failure::notify;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::ffi::c_int;
@@ -57,7 +57,7 @@ impl StopFlag {
             // The other end lives as long as the handlers do, so only a signal ends this read.
             if first.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
                 thread::sleep(patience);
-                tell(&format!("asked to stop {} s ago, and not finished: {}", patience.as_secs_f64(), left()));
+                notify(&format!("asked to stop {} s ago, and not finished: {}", patience.as_secs_f64(), left()));
                 std::process::exit(1);
             }
         })?;

@@ -40,7 +40,7 @@ pub struct Congestion {
 
 /// The latencies of a node in one epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct EpochLatencies {
     /// Seconds since the start, at the end of the epoch.
     pub time: f64,
     /// Cycles from the node to its own memory.
@@ -66,7 +66,7 @@ struct Track {
     far: bool,
     gaps: f64,
     epochs: u32,
-    looks: Vec<Look>,
+    looks: Vec<EpochLatencies>,
 }
 
 impl Meter {
@@ -89,7 +89,7 @@ impl Meter {
     }
 
     /// Every look at a node, if looks are kept.
-    pub fn looks(&self, node: NodeId) -> &[Look] {
+    pub fn looks(&self, node: NodeId) -> &[EpochLatencies] {
         self.tracks.get(&node).map_or(&[], |track| &track.looks)
     }
 
@@ -98,7 +98,7 @@ impl Meter {
         let Some(cycles) = &seen.latency_cycles else { return };
         for node in cycles.nodes().iter().filter(|node| has_cpus(seen, **node)) {
             let (Some(local), Some(remote)) = (cycles.get(*node, *node), nearest(cycles, *node)) else { continue };
-            let look = Look { time: seen.time.0, local: *local, remote };
+            let look = EpochLatencies { time: seen.time.0, local: *local, remote };
             self.tracks.entry(*node).or_default().add(look, seen.interval.0, self.keeps);
         }
     }
@@ -112,7 +112,7 @@ impl Observer for Meter {
 }
 
 impl Track {
-    fn add(&mut self, look: Look, interval: f64, keep: bool) {
+    fn add(&mut self, look: EpochLatencies, interval: f64, keep: bool) {
         let congested = look.local > look.remote;
         self.seconds += if congested { interval } else { 0.0 };
         self.crossed += u32::from(congested != self.congested);
@@ -163,7 +163,7 @@ mod tests {
             [(229.0, 319.0), (430.0, 330.0), (340.0, 330.0), (320.0, 330.0)].iter().enumerate()
         {
             let time = isobar_model::num::float_len(time);
-            track.add(Look { time, local: *local, remote: *remote }, 2.0, true);
+            track.add(EpochLatencies { time, local: *local, remote: *remote }, 2.0, true);
         }
         let seen = track.measures();
         let expected =
@@ -179,7 +179,9 @@ mod tests {
         let mut meter = Meter::default();
         for (node, locals) in [(0, [430.0; 4]), (1, [332.0, 300.0, 332.0, 300.0])] {
             let track = meter.tracks.entry(NodeId(node)).or_default();
-            locals.iter().for_each(|local| track.add(Look { time: 0.0, local: *local, remote: 330.0 }, 2.0, false));
+            locals
+                .iter()
+                .for_each(|local| track.add(EpochLatencies { time: 0.0, local: *local, remote: 330.0 }, 2.0, false));
         }
         let expected =
             Congestion { congestion_seconds: 8.0, oscillations: 4.0, wide_oscillations: 0.0, mean_gap_cycles: 100.0 };

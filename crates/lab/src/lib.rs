@@ -5,13 +5,13 @@
 
 #![forbid(unsafe_code)]
 
-mod across;
 mod compare;
 mod congestion;
 mod error;
 mod joint;
 mod optimum;
 mod parallel;
+mod policy_matrix;
 pub mod predict;
 pub mod reproduce;
 mod run;
@@ -22,7 +22,6 @@ mod stats;
 mod table;
 mod text;
 
-pub use across::{Across, AcrossCell, AcrossRow, AcrossTotal, BASE, across, across_table};
 pub use compare::{
     AppRow, CompareSpec, Comparison, NamedPolicy, PolicyRow, RowSpread, RunRow, alone_seconds, compare,
     compare_in_full, compare_with,
@@ -31,6 +30,9 @@ pub use congestion::Congestion;
 pub use error::LabError;
 pub use joint::{Joint, JointApp, JointWays, PROVED, QUESTIONS, joint, joint_table, joints_table};
 pub use optimum::{MOST_MAPPINGS, Mapping, optimum};
+pub use policy_matrix::{
+    BASE, PolicyMatrix, PolicyMatrixCell, PolicyMatrixRow, PolicyMatrixTotal, across, across_table,
+};
 pub use run::run_policy;
 pub use spread::{Spread, half_width_95};
 pub use starts::{FEW, Starts};

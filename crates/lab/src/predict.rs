@@ -22,7 +22,7 @@
 use crate::error::LabError;
 use isobar_model::num;
 use isobar_pages::{Homes, Mapping, PageProfile, Placement, Seen, Usage};
-use isobar_sim::gang::{self, Gang, Seat, Traits, Work};
+use isobar_sim::placed_threads::{self, PlacedThreads, Seat, Traits, Work};
 use isobar_sim::{MachineSpec, SimError};
 use std::collections::BTreeMap;
 
@@ -124,16 +124,18 @@ pub fn predict_from(
     let usage = &profile.usage;
     let homes = Homes::compact(machine.topology.nodes().len(), usage.threads())?;
     let seen = Seen::new(usage, &homes)?;
-    let seats = gang::seats(machine, homes.of_thread()).ok_or(LabError::Seats)?;
+    let seats = placed_threads::seats(machine, homes.of_thread()).ok_or(LabError::Seats)?;
     let missing = match misses {
         Some(misses) => Missing::counted(usage, &misses.usage)?,
-        None => Missing::guessed(usage, &Kept::of(usage, &seats, &gang::cache_bytes(machine), assumed), assumed),
+        None => {
+            Missing::guessed(usage, &Kept::of(usage, &seats, &placed_threads::cache_bytes(machine), assumed), assumed)
+        }
     };
     let traits = Traits { cpi: assumed.cpi, mlp: assumed.mlp, write_back: assumed.write_back };
     let time = |mapping: Mapping| {
         let mapping = if let Mapping::Mixed { .. } = mapping { Mapping::Mixed { min_excl } } else { mapping };
         let work = work(usage, &mapping.place(&seen), &missing, (homes.nodes(), assumed));
-        let gang = Gang::new(machine, &seats, &work, traits);
+        let gang = PlacedThreads::new(machine, &seats, &work, traits);
         let (predicted, simulated) =
             (gang.at_once().map_err(SimError::from)?, gang.in_steps().map_err(SimError::from)?);
         Ok(Time { mapping, predicted, simulated })
@@ -283,8 +285,8 @@ mod tests {
         let of = exclusive();
         let machine = isobar_sim::machine::find("xeon-4x8").unwrap();
         let homes = Homes::compact(4, 8).unwrap();
-        let seats = gang::seats(&machine, homes.of_thread()).unwrap();
-        let kept = Kept::of(&of.usage, &seats, &gang::cache_bytes(&machine), &Assumptions::default());
+        let seats = placed_threads::seats(&machine, homes.of_thread()).unwrap();
+        let kept = Kept::of(&of.usage, &seats, &placed_threads::cache_bytes(&machine), &Assumptions::default());
         // Threads 2 and 3 are on node 1; their pages are 128 to 255.
         let pages: Vec<usize> = (0..512).filter(|page| kept.pages[1][*page]).collect();
         assert_eq!(pages, (128..146).collect::<Vec<_>>());

@@ -234,7 +234,7 @@ fn a_thread_that_takes_over_its_process_is_put_back() {
     let thread = Tid(helper.hear("tid ").parse().unwrap());
     let before = affinity::get(thread).unwrap();
     move_one(&mut actuators, request(pid, thread, scene.second));
-    helper.tell("now");
+    helper.send("now");
     let taken_over = Orphan(main);
     is_sleeping(&taken_over);
     assert_eq!(affinity::get(main).unwrap(), only(scene.second), "the trap");

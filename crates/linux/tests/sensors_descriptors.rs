@@ -108,7 +108,7 @@ fn ended_threads_give_their_descriptors_back() {
     let before = in_use();
     assert!(counted(&open, child.pid()) >= 6);
     assert_eq!(limit_remark(&open), None);
-    child.tell("end");
+    child.send("end");
     let mut after = next(&mut sensors);
     after = if counted(&after, child.pid()) < 6 { after } else { next(&mut sensors) };
     assert!(counted(&after, child.pid()) <= 1, "only the main thread is left");

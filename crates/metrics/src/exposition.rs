@@ -2,10 +2,10 @@
 
 use crate::decisions::Decisions;
 use crate::family::{Families, label, named};
+use crate::group_chooser::GroupChooser;
 use crate::groups::{self, Groups};
 use crate::histogram::Histogram;
 use crate::machine;
-use crate::roster::Roster;
 use isobar_model::num::float_len;
 use isobar_model::{Observation, Outcome, Plan, Seconds, Sensor};
 use isobar_view::View;
@@ -52,7 +52,7 @@ pub struct Taken<'a> {
 #[derive(Clone, Debug)]
 pub struct Exposition {
     about: About,
-    roster: Roster,
+    roster: GroupChooser,
     decisions: Decisions,
     epochs: u64,
     late: u64,
@@ -74,7 +74,7 @@ impl Exposition {
     /// The metrics before the first epoch.
     #[must_use]
     pub fn new(about: About) -> Self {
-        let roster = Roster::new(about.most_groups);
+        let roster = GroupChooser::new(about.most_groups);
         let (decisions, lengths) = (Decisions::default(), Histogram::new(LENGTHS));
         Self { about, roster, decisions, epochs: 0, late: 0, lengths, last: None }
     }

@@ -2,7 +2,7 @@
 //! if they have none. The busiest groups have their own series, all others share one.
 
 use crate::family::{Families, Label, Named, label, named};
-use crate::roster::{OTHER, Roster};
+use crate::group_chooser::{GroupChooser, OTHER};
 use isobar_model::num::{float, float_len};
 use isobar_view::{Harm, NodeView, ProgramView, View, group};
 
@@ -10,7 +10,7 @@ use isobar_view::{Harm, NodeView, ProgramView, View, group};
 pub type Groups = Vec<(String, ProgramView)>;
 
 /// The groups that have their own series, and the rest as one group.
-pub fn groups(view: &View, roster: &mut Roster) -> Groups {
+pub fn groups(view: &View, roster: &mut GroupChooser) -> Groups {
     // Grouped by the label and not by the name: two names may have the same label, and no series
     // may appear twice.
     let all = group::by(view, |program| label("group", group::group_of(program)).1);

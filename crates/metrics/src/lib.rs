@@ -3,10 +3,10 @@
 //! (counters, histograms); everything else is of the last epoch.
 //!
 //! Properties: what was not measured is an absent sample, never 0 or NaN. The number of series is
-//! bounded by the machine and by [`Roster`], whatever names processes have and however often they
-//! change them. Names of processes are labels that no reader can mistake for syntax. Units are base
-//! units (seconds, bytes, ratios), and names end in them. docs/metrics.md lists every family; a
-//! test compares that page with this code.
+//! bounded by the machine and by [`GroupChooser`], whatever names processes have and however often
+//! they change them. Names of processes are labels that no reader can mistake for syntax. Units are
+//! base units (seconds, bytes, ratios), and names end in them. docs/metrics.md lists every family;
+//! a test compares that page with this code.
 //!
 //! Deliberately absent: clocks, sockets, and files. The server of the text supplies [`Own`], the
 //! resource use of its process.
@@ -17,16 +17,16 @@ mod decisions;
 mod errno;
 mod exposition;
 mod family;
+mod group_chooser;
 mod groups;
 mod histogram;
 mod machine;
 mod own;
-mod roster;
 mod text;
 
 pub use exposition::{About, Exposition, Taken};
 pub use family::{Families, Family, Kind, Label, Sample, Value};
+pub use group_chooser::GroupChooser;
 pub use histogram::Histogram;
 pub use own::Own;
-pub use roster::Roster;
 pub use text::{Form, write};

@@ -168,7 +168,7 @@ fn optimum(problem: &Problem<'_>, found: Found, bound: f64, watch: &Watch<'_>) -
         Objective::Unfairness => bound.min(figure),
         Objective::Throughput => bound.max(figure),
     };
-    watch.tell(figure, bound);
+    watch.report(figure, bound);
     Optimum {
         solution: found.solution,
         evaluation: found.evaluation,

@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
         self.nodes.load(Ordering::Relaxed)
     }
 
-    pub fn tell(&self, best: f64, bound: f64) {
+    pub fn report(&self, best: f64, bound: f64) {
         (self.options.progress)(Progress { best, bound, nodes: self.nodes() });
     }
 }

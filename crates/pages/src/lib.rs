@@ -43,7 +43,7 @@ pub use homes::Homes;
 pub use import::{ImportError, open};
 pub use mapping::{MIN_EXCLUSIVITY, Mapping, Placement};
 pub use metrics::{Metrics, exclusivity, imbalance};
-pub use profile::{PageProfile, Structure, Whereabouts};
+pub use profile::{KernelPlacement, PageProfile, Structure};
 pub use seen::{PageSeen, Seen};
 pub use transfer::{Transfer, Wanted, transfer};
 pub use usage::{Page, Usage};

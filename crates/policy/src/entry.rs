@@ -17,7 +17,7 @@ pub struct Entry {
     pub moves: Moves,
     /// The sensors without which it cannot decide.
     pub needs: &'static [Sensor],
-    /// How it is made: an [`Of`].
+    /// How it is made: an [`PolicyMaker`].
     pub make: &'static dyn Make,
 }
 
@@ -67,7 +67,7 @@ macro_rules! as_registered {
 }
 pub(crate) use as_registered;
 
-/// What [`Of`] can do, whatever the types of settings and policy.
+/// What [`PolicyMaker`] can do, whatever the types of settings and policy.
 pub trait Make: Sync {
     /// The settings with their defaults.
     fn settings(&self) -> Vec<Setting>;
@@ -80,14 +80,14 @@ pub trait Make: Sync {
 }
 
 /// How a policy is made: from its default settings, and by a function of the settings.
-pub struct Of<C, P> {
+pub struct PolicyMaker<C, P> {
     /// The default settings.
     pub defaults: fn() -> C,
     /// Makes the policy from checked settings.
     pub new: fn(C) -> P,
 }
 
-impl<C: PolicyConfig, P: Policy + 'static> Make for Of<C, P> {
+impl<C: PolicyConfig, P: Policy + 'static> Make for PolicyMaker<C, P> {
     fn settings(&self) -> Vec<Setting> {
         (self.defaults)().settings()
     }

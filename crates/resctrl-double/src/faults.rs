@@ -18,7 +18,7 @@ pub enum Operation {
 
 /// What happens when a fault is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mishap {
+pub enum FaultEffect {
     /// The operation changes nothing and fails with this errno; `last_cmd_status` says nothing of
     /// it.
     Refuse(Errno),
@@ -40,13 +40,13 @@ pub struct Fault {
     /// The path from the mount's root, without a leading slash; `*` stands for any characters.
     pub path: String,
     /// What happens in that case.
-    pub mishap: Mishap,
+    pub mishap: FaultEffect,
 }
 
 impl Fault {
     /// A fault that happens at the next operation of this kind on a path that matches.
     #[must_use]
-    pub fn at(operation: Operation, path: &str, mishap: Mishap) -> Self {
+    pub fn at(operation: Operation, path: &str, mishap: FaultEffect) -> Self {
         Self { operation, path: path.to_owned(), mishap }
     }
 
@@ -67,7 +67,7 @@ impl Faults {
     }
 
     /// What happens now: among the faults that are due, the one that was planned first.
-    pub(crate) fn due(&mut self, operation: Operation, path: &str) -> Option<Mishap> {
+    pub(crate) fn due(&mut self, operation: Operation, path: &str) -> Option<FaultEffect> {
         let due = self.planned.iter().position(|fault| fault.is_due(operation, path))?;
         Some(self.planned.remove(due).mishap)
     }
@@ -120,11 +120,11 @@ mod tests {
     #[test]
     fn a_fault_happens_once_and_where_it_was_planned() {
         let mut faults = Faults::default();
-        faults.plan(Fault::at(Operation::Write, "*/schemata", Mishap::Refuse(Errno::BUSY)));
+        faults.plan(Fault::at(Operation::Write, "*/schemata", FaultEffect::Refuse(Errno::BUSY)));
         let mut seen = |operation, path| faults.due(operation, path);
         assert_eq!(seen(Operation::Write, "a/tasks"), None);
         assert_eq!(seen(Operation::Mkdir, "a/schemata"), None);
-        assert_eq!(seen(Operation::Write, "b/schemata"), Some(Mishap::Refuse(Errno::BUSY)));
+        assert_eq!(seen(Operation::Write, "b/schemata"), Some(FaultEffect::Refuse(Errno::BUSY)));
         assert_eq!(seen(Operation::Write, "b/schemata"), None);
     }
 }

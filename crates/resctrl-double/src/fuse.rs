@@ -71,14 +71,14 @@ impl Table {
 }
 
 /// The file system that fuser serves.
-pub(crate) struct Face {
+pub(crate) struct ResctrlFileSystem {
     shared: Shared,
     table: Mutex<Table>,
     /// Unmounts the file system.
     detach: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Face {
+impl ResctrlFileSystem {
     pub fn new(shared: Shared, detach: Box<dyn Fn() + Send + Sync>) -> Self {
         Self { shared, table: Mutex::new(Table::new()), detach }
     }
@@ -181,7 +181,7 @@ fn done(reply: ReplyEmpty, outcome: Answer<()>) {
     }
 }
 
-impl Filesystem for Face {
+impl Filesystem for ResctrlFileSystem {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match self.find(parent, name) {
             Ok(node) => reply.entry(&NOT_KEPT, &self.attributes(node), Generation(0)),

@@ -33,7 +33,7 @@ mod refusal;
 mod resctrl;
 mod threads;
 
-pub use faults::{Entry, Fault, Mishap, Operation};
+pub use faults::{Entry, Fault, FaultEffect, Operation};
 pub use hardware::{Allocation, Hardware};
 pub use machine::{Event, Machine};
 pub use mounted::{MountError, Mounted, can_mount};

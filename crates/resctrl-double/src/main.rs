@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use isobar_resctrl_double::{Fault, Machine, Mishap, Mounted, Operation};
+use isobar_resctrl_double::{Fault, FaultEffect, Machine, Mounted, Operation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Mounts a resctrl file system that is none: for tests of programs that drive resctrl, where no
@@ -69,8 +69,8 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut journal = journal.map(|path| File::options().create(true).append(true).open(path)).transpose()?;
     let mounted = Mounted::on(&mount, Machine { closids, bandwidth, ..Machine::with_domains(domains) })?;
-    let taken = take_closids.map(|path| Fault::at(Operation::Mkdir, &path, Mishap::TakeClosids));
-    let gone = unmount.map(|path| Fault::at(Operation::Write, &path, Mishap::Unmount));
+    let taken = take_closids.map(|path| Fault::at(Operation::Mkdir, &path, FaultEffect::TakeClosids));
+    let gone = unmount.map(|path| Fault::at(Operation::Write, &path, FaultEffect::Unmount));
     taken.into_iter().chain(gone).for_each(|fault| mounted.plan(fault));
     println!("mounted on {}", mounted.folder().display());
     let end = Instant::now() + Duration::from_secs(seconds);

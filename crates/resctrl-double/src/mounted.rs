@@ -10,7 +10,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use tempfile::TempDir;
 
 use crate::faults::{Entry, Fault};
-use crate::fuse::{Face, Shared, locked};
+use crate::fuse::{ResctrlFileSystem, Shared, locked};
 use crate::machine::Machine;
 use crate::resctrl::Resctrl;
 use crate::threads;
@@ -50,7 +50,7 @@ impl Mounted {
         let shared = Shared::new(Mutex::new(Resctrl::new(machine, Box::new(threads::of_this_system))));
         let place = Place { folder: folder.clone(), device: Arc::default() };
         let own = place.clone();
-        let face = Face::new(shared.clone(), Box::new(move || own.detach()));
+        let face = ResctrlFileSystem::new(shared.clone(), Box::new(move || own.detach()));
         let mut config = Config::default();
         config.mount_options = vec![
             MountOption::FSName("resctrl".to_owned()),
@@ -61,7 +61,7 @@ impl Mounted {
         ];
         config.acl = SessionACL::All;
         // One thread may look at all tasks while the other answers a request that a task waits for
-        // (see `Face::flush`).
+        // (see `ResctrlFileSystem::flush`).
         config.n_threads = Some(2);
         let session = fuser::spawn_mount(face, &folder, &config).map_err(refused)?;
         place.remember();

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use isobar_resctrl_double::{Errno, Fault, Machine, Mishap, Mounted, Operation, can_mount};
+use isobar_resctrl_double::{Errno, Fault, FaultEffect, Machine, Mounted, Operation, can_mount};
 
 /// A machine of two domains, whose second id is not the next number.
 fn machine() -> Machine {
@@ -177,7 +177,7 @@ fn a_mount_can_vanish_in_mid_run_and_is_gone_when_dropped() {
     let root = folder.path().to_owned();
     let mounted = Mounted::on(&root, machine()).unwrap();
     fs::create_dir(root.join("a")).unwrap();
-    mounted.plan(Fault::at(Operation::Write, "a/schemata", Mishap::Unmount));
+    mounted.plan(Fault::at(Operation::Write, "a/schemata", FaultEffect::Unmount));
     let mut open = File::options().write(true).open(root.join("a/schemata")).unwrap();
     open.write_all(b"L3:0=1\n").unwrap();
     assert!(!mounted.is_there());

@@ -22,7 +22,7 @@ fn give(found: Mapping, mode: Mode) {
 
 /// The state of the process at one look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ProcessState {
     /// Total bytes of all its mappings. This changes when mappings come or go, unless others of the
     /// same size take their place.
     pub size: u64,
@@ -33,19 +33,19 @@ pub struct Look {
 }
 
 /// Looks at this process; `None` if `/proc` cannot be read.
-pub fn look() -> Option<Look> {
+pub fn look() -> Option<ProcessState> {
     let mut found = None;
     each_line(c"/proc/self/stat", |line| found = parse(line));
     found
 }
 
 /// Parses the fields after the name, which may contain blanks and brackets.
-fn parse(line: &[u8]) -> Option<Look> {
+fn parse(line: &[u8]) -> Option<ProcessState> {
     let end = line.iter().rposition(|byte| *byte == b')')?;
     let fields = || line[end + 1..].split(|byte| *byte == b' ').filter(|field| !field.is_empty());
     // Fields 3, 20 and 23 of proc_pid_stat(5).
     let number = |field: usize| std::str::from_utf8(fields().nth(field - 3)?).ok()?.trim_end().parse().ok();
-    Some(Look { size: number(23)?, threads: number(20)?, leader_ended: fields().next()? == b"Z" })
+    Some(ProcessState { size: number(23)?, threads: number(20)?, leader_ended: fields().next()? == b"Z" })
 }
 
 fn each_line(path: &std::ffi::CStr, mut take: impl FnMut(&[u8])) {

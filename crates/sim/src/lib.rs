@@ -12,11 +12,11 @@ pub mod arrangement;
 mod assuming;
 mod error;
 mod estimate;
-pub mod gang;
 mod host;
 pub mod machine;
 #[cfg(test)]
 mod papers;
+pub mod placed_threads;
 pub mod program;
 mod report;
 pub mod schedules;
@@ -33,4 +33,4 @@ pub use machine::MachineSpec;
 pub use program::Program;
 pub use report::{AppReport, RunReport};
 pub use steady::steady;
-pub use workload::{App, Costs, Job, Run, Seats, Workload};
+pub use workload::{App, Costs, Job, LlcAssignment, Run, Workload};

@@ -5,7 +5,7 @@
 use crate::exact::Exact;
 use crate::row::Measures;
 use crate::setup::Setup;
-use crate::watch::{Standing, Watch};
+use crate::watch::{SearchState, Watch};
 use isobar_optima::{Objective, OptimaError, Optimum, Options};
 use isobar_partition::Solution;
 use isobar_partition::evaluate::{Evaluation, evaluate};
@@ -64,7 +64,7 @@ pub(crate) fn search(
         || watch.stopped() || setup.time_limit.is_some_and(|limit| watch.elapsed().saturating_sub(begun) >= limit);
     let progress = |now: isobar_optima::Progress| {
         let gap = 100.0 * now.gap();
-        watch.search(&Standing {
+        watch.search(&SearchState {
             algorithm: search.name,
             workload,
             best: Some(now.best).filter(|best| best.is_finite()),

@@ -22,7 +22,7 @@ const MOST_GROUPS: usize = 1024;
 
 /// A solution with the programs that it is for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct FixedSolution {
     /// Names, in the solution's own order.
     pub programs: Vec<String>,
     /// The solution; programs are positions in `programs`.
@@ -52,7 +52,7 @@ struct Written {
 ///
 /// # Errors
 /// [`StudyError::File`] with the place in the document.
-pub fn parse(file: &str, text: &str, known: &Profiles) -> Result<Vec<Given>, StudyError> {
+pub fn parse(file: &str, text: &str, known: &Profiles) -> Result<Vec<FixedSolution>, StudyError> {
     let read = &mut serde_json::Deserializer::from_str(text);
     let parsed: File = serde_path_to_error::deserialize(read).map_err(|error| StudyError::Json {
         file: file.to_owned(),
@@ -70,7 +70,7 @@ pub fn parse(file: &str, text: &str, known: &Profiles) -> Result<Vec<Given>, Stu
 }
 
 impl Written {
-    fn given(&self, known: &Profiles) -> Result<Given, String> {
+    fn given(&self, known: &Profiles) -> Result<FixedSolution, String> {
         let count = self.apps.len();
         if count == 0 {
             return Err(".apps is empty: name at least one program".to_owned());
@@ -83,7 +83,7 @@ impl Written {
         if let Some((index, name)) = self.apps.iter().enumerate().find(|(_, name)| known.profile(name).is_none()) {
             return Err(format!(".apps[{index}]: {}", unknown(name, known)));
         }
-        Ok(Given { programs: self.apps.clone(), solution: self.solution()?, share: self.share()? })
+        Ok(FixedSolution { programs: self.apps.clone(), solution: self.solution()?, share: self.share()? })
     }
 
     fn share(&self) -> Result<Property, String> {
@@ -121,12 +121,12 @@ impl Written {
 }
 
 /// Workloads made from the solutions themselves, one each, for use if there is no other list.
-pub fn workloads(given: &[Given]) -> Vec<Workload> {
-    let own = |(index, given): (usize, &Given)| Workload { line: index + 1, programs: given.programs.clone() };
+pub fn workloads(given: &[FixedSolution]) -> Vec<Workload> {
+    let own = |(index, given): (usize, &FixedSolution)| Workload { line: index + 1, programs: given.programs.clone() };
     given.iter().enumerate().map(own).collect()
 }
 
-impl Given {
+impl FixedSolution {
     /// The solution, for a workload of the same programs in any order; `None` if the programs
     /// differ.
     pub(crate) fn for_workload(&self, workload: &Workload) -> Option<Solution> {
@@ -157,7 +157,7 @@ mod tests {
         isobar_profiles::read("p.toml", &["a", "b"].map(curves).concat()).unwrap()
     }
 
-    fn read(solution: &str) -> Result<Vec<Given>, StudyError> {
+    fn read(solution: &str) -> Result<Vec<FixedSolution>, StudyError> {
         parse("s.json", &format!("{{\"solutions\": [{solution}]}}"), &known())
     }
 

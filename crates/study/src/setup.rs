@@ -5,7 +5,7 @@ use crate::algorithms::{self, Algorithm};
 use crate::ask::{Ask, ModelKind};
 use crate::error::{StudyError, nearest};
 use crate::exact::MOST_EXACT;
-use crate::fixed::Given;
+use crate::fixed::FixedSolution;
 use crate::library::MACHINE;
 use crate::workloads::{MOST_PROGRAMS, Workload, too_many};
 use isobar_model::profile::Property;
@@ -125,7 +125,7 @@ impl Setup {
     }
 
     /// Checks whether a given solution can be evaluated.
-    pub fn takes(&self, file: &str, index: usize, given: &Given) -> Result<(), StudyError> {
+    pub fn takes(&self, file: &str, index: usize, given: &FixedSolution) -> Result<(), StudyError> {
         let wrong = |problem: String| Err(StudyError::file(file, format!("solutions[{index}]: {problem}")));
         let uses = given.solution.groups.len();
         if let Some(groups) = self.asked_groups.filter(|groups| *groups < uses) {

@@ -4,7 +4,7 @@ use crate::algorithms::Algorithm;
 use crate::answer::{self, Answer};
 use crate::ask::{Ask, ModelKind, Source};
 use crate::error::StudyError;
-use crate::fixed::{self, Given};
+use crate::fixed::{self, FixedSolution};
 use crate::queueing::Queueing;
 use crate::row::{self, Measures, Row};
 use crate::setup::Setup;
@@ -25,7 +25,7 @@ pub struct Study {
     setup: Setup,
     profiles: Profiles,
     workloads: Vec<Workload>,
-    given: Vec<Given>,
+    given: Vec<FixedSolution>,
     /// The programs, for the queueing model only.
     programs: BTreeMap<String, Arc<Program>>,
     tasks: Vec<Task>,

@@ -13,12 +13,12 @@ pub trait Watch: Sync {
     /// Called after each answer with the number of answers so far and the total number.
     fn done(&self, done: usize, all: usize);
     /// Called now and then with the state of a search.
-    fn search(&self, standing: &Standing<'_>);
+    fn search(&self, standing: &SearchState<'_>);
 }
 
 /// The state of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
+pub struct SearchState<'a> {
     /// The algorithm.
     pub algorithm: &'a str,
     /// Position of the workload, from 1.

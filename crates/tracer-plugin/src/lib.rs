@@ -6,7 +6,7 @@
 //! table    counts of one thread; asked on every access
 //! cpus     who may use a table: its thread while it runs, anyone while it is in a system call
 //! record   what is not written yet, and the thread that writes
-//! whereabouts  on which nodes the kernel has the program's pages
+//! placement on which nodes the kernel has the program's pages
 //! space    regions from system calls; maps: those that were there before
 //! orders   what `isobar trace` wants; api: QEMU's functions
 //! ```
@@ -18,14 +18,15 @@ mod api;
 mod cpus;
 mod maps;
 pub mod orders;
+pub mod placement;
 mod record;
 mod space;
 mod table;
-pub mod whereabouts;
 
 use api::{Api, Block, Id, Info};
 use isobar_pages::trace::{MOST_THREADS, RegionKind, Thread};
 use orders::{Note, Orders, VARIABLE};
+use placement::{BASE, PAGE_BITS, base};
 use record::Record;
 use space::{Call, number};
 use std::cell::Cell;
@@ -33,7 +34,6 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use table::Access;
-use whereabouts::{BASE, PAGE_BITS, base};
 
 const CLONE_VM: u64 = 0x100;
 /// The longest path (PATH_MAX).

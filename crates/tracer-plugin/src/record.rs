@@ -2,8 +2,8 @@
 
 use crate::cpus::{self, SLICE};
 use crate::orders::{Note, Orders};
+use crate::placement;
 use crate::space::Space;
-use crate::whereabouts;
 use isobar_pages::trace::{FirstTouch, Placed, Row, Slice, Thread, TraceError, Writer};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -72,7 +72,7 @@ impl Record {
             first: Mutex::default(),
             counts: Mutex::default(),
             writer: Mutex::new(Some(writer)),
-            nodes: AtomicU32::new(whereabouts::nodes()),
+            nodes: AtomicU32::new(placement::nodes()),
         })
     }
 
@@ -154,7 +154,7 @@ impl Record {
             return None;
         }
         pages.sort_unstable();
-        let found = whereabouts::of(&pages, whereabouts::base(), slice, nodes);
+        let found = placement::of(&pages, placement::base(), slice, nodes);
         if let Err(why) = &found {
             self.nodes.store(0, Ordering::Relaxed);
             self.note(&Note::Missing(format!("{NOT_PLACED}: {why}")));

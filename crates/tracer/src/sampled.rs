@@ -11,7 +11,7 @@ use isobar_linux::sensors::counters::pmu::DEVICES;
 use isobar_linux::sensors::memory::program::Sampling;
 use isobar_model::Pid;
 use isobar_pages::trace::{End, Header, TraceError};
-use isobar_tracer_plugin::whereabouts;
+use isobar_tracer_plugin::placement;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -93,7 +93,7 @@ impl Run {
             header,
             samples: None,
             failed: None,
-            nodes: whereabouts::nodes(),
+            nodes: placement::nodes(),
             not_placed: None,
         })
     }

@@ -5,8 +5,8 @@
 mod missing;
 mod pages;
 
-use isobar_linux::sensors::memory::program::Of;
-use isobar_linux::sensors::memory::program::records::{Record, What};
+use isobar_linux::sensors::memory::program::BufferContent;
+use isobar_linux::sensors::memory::program::records::{Record, RecordKind};
 use isobar_pages::trace::{
     FirstTouch, Header, MOST_PAGE, MOST_THREADS, Placed, Region, RegionKind, Row, Slice, Thread,
 };
@@ -31,7 +31,7 @@ pub struct Samples<W: Write> {
     page_bytes: u64,
     slice_ns: u64,
     /// Records that arrived since the last round.
-    new: Vec<(Of, Record)>,
+    new: Vec<(BufferContent, Record)>,
     /// The process, and when it started.
     program: Option<(u32, u64)>,
     /// Numbers of the threads by tid.
@@ -87,7 +87,7 @@ impl<W: Write> Samples<W> {
     }
 
     /// Takes a record.
-    pub fn add(&mut self, of: Of, record: Record) {
+    pub fn add(&mut self, of: BufferContent, record: Record) {
         self.new.push((of, record));
     }
 
@@ -151,9 +151,9 @@ impl<W: Write> Samples<W> {
         Ok(self.missing.in_words(self.over))
     }
 
-    fn take(&mut self, of: Of, record: Record) -> Result<(), TraceError> {
+    fn take(&mut self, of: BufferContent, record: Record) -> Result<(), TraceError> {
         let Record { pid, tid, time, what } = record;
-        if let What::Lost(lost) = what {
+        if let RecordKind::Lost(lost) = what {
             self.missing.lost = self.missing.lost.saturating_add(lost);
             return Ok(());
         }
@@ -166,23 +166,23 @@ impl<W: Write> Samples<W> {
         self.newest.0 = self.newest.0.max(time);
         let slice = (time.saturating_sub(begun) / self.slice_ns).max(self.written);
         match what {
-            What::Exec => self.over |= std::mem::replace(&mut self.begun, true),
+            RecordKind::Exec => self.over |= std::mem::replace(&mut self.begun, true),
             _ if self.over => {}
-            What::Begun => {
+            RecordKind::Begun => {
                 self.threads.remove(&tid);
                 self.thread(tid)?;
             }
-            What::Mapped { start, length, offset, path } => self.mapped(start, length, offset, &path)?,
-            What::Throttled => self.missing.throttled = true,
-            What::Access { address, load, store } => self.access(of, slice, tid, address, load, store)?,
-            What::Lost(_) => {}
+            RecordKind::Mapped { start, length, offset, path } => self.mapped(start, length, offset, &path)?,
+            RecordKind::Throttled => self.missing.throttled = true,
+            RecordKind::Access { address, load, store } => self.access(of, slice, tid, address, load, store)?,
+            RecordKind::Lost(_) => {}
         }
         Ok(())
     }
 
     fn access(
         &mut self,
-        of: Of,
+        of: BufferContent,
         slice: u64,
         tid: u32,
         address: u64,
@@ -200,10 +200,10 @@ impl<W: Write> Samples<W> {
             open.first.push(FirstTouch { page, thread });
         }
         let count = match of {
-            Of::Faults => return Ok(()),
-            Of::Loads => (1, 0),
-            Of::Stores => (0, 1),
-            Of::Both => (u64::from(load || !store), u64::from(store)),
+            BufferContent::Faults => return Ok(()),
+            BufferContent::Loads => (1, 0),
+            BufferContent::Stores => (0, 1),
+            BufferContent::Both => (u64::from(load || !store), u64::from(store)),
         };
         let sum = open.counts.entry((page, thread)).or_default();
         *sum = (sum.0 + count.0, sum.1 + count.1);

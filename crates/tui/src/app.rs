@@ -99,7 +99,7 @@ impl App {
     }
 
     /// Sets the machine's status.
-    pub fn tell(&mut self, status: String) {
+    pub fn notify(&mut self, status: String) {
         self.status = status;
     }
 

@@ -1,7 +1,7 @@
 //! Draws the last-level caches, side by side as far as there is room, with their ways by cluster,
 //! and the links, the fullest first.
 
-use crate::canvas::{Canvas, Ink, bar, heat};
+use crate::canvas::{Canvas, TextRole, bar, heat};
 use crate::cells::letter;
 use crate::text::{left, right, short, width};
 use isobar_view::words::{digits, name};
@@ -46,16 +46,16 @@ fn caches(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
 
 fn one(llc: &LlcView, canvas: &mut Canvas<'_>, x: u16, y: u16) {
     let nodes: String = llc.nodes.iter().map(|node| letter(node.0)).collect();
-    let x = canvas.put(x, y, &left(&format!("llc {} n{nodes}", llc.id), 9), Ink::Head) + 1;
+    let x = canvas.put(x, y, &left(&format!("llc {} n{nodes}", llc.id), 9), TextRole::Head) + 1;
     let pressure = llc.pressure.map(|sum| sum / FULL);
     let text = right(&llc.pressure.map_or_else(|| "-".into(), digits), 5);
-    let x = canvas.put(x, y, &text, pressure.map_or(Ink::Dim, heat));
-    let x = canvas.put(x, y, " MPKI ", Ink::Dim);
+    let x = canvas.put(x, y, &text, pressure.map_or(TextRole::Dim, heat));
+    let x = canvas.put(x, y, " MPKI ", TextRole::Dim);
     if llc.clusters.is_empty() {
-        let x = canvas.bar(x, y, 8, pressure, pressure.map_or(Ink::Dim, heat)) + 1;
-        canvas.put(x, y, &format!("{} thr", llc.threads), Ink::Plain);
+        let x = canvas.bar(x, y, 8, pressure, pressure.map_or(TextRole::Dim, heat)) + 1;
+        canvas.put(x, y, &format!("{} thr", llc.threads), TextRole::Plain);
     } else {
-        canvas.put(x, y, &short(&ways(llc), 17), Ink::Plain);
+        canvas.put(x, y, &short(&ways(llc), 17), TextRole::Plain);
     }
 }
 
@@ -88,7 +88,7 @@ fn clusters(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
         };
         let list: Vec<String> = ('A'..='Z').zip(&llc.clusters).map(one).collect();
         let line = format!("  ways of llc {}  {}", llc.id, list.join("  "));
-        canvas.put(0, row, &short(&line, usize::from(canvas.area.width)), Ink::Dim);
+        canvas.put(0, row, &short(&line, usize::from(canvas.area.width)), TextRole::Dim);
         row += 1;
     }
     row
@@ -96,9 +96,9 @@ fn clusters(view: &View, canvas: &mut Canvas<'_>, y: u16, most: u16) -> u16 {
 
 fn draw_links(view: &View, canvas: &mut Canvas<'_>, y: u16) -> u16 {
     let mut links: Vec<_> = view.links.iter().filter(|link| link.load() >= NAMED).collect();
-    let mut x = canvas.put(0, y, "links", Ink::Head) + 2;
+    let mut x = canvas.put(0, y, "links", TextRole::Head) + 2;
     if links.is_empty() {
-        canvas.put(x, y, &format!("all {} below 1 %", view.links.len()), Ink::Good);
+        canvas.put(x, y, &format!("all {} below 1 %", view.links.len()), TextRole::Good);
     }
     links.sort_by(|a, b| b.load().total_cmp(&a.load()).then((a.from, a.to).cmp(&(b.from, b.to))));
     for link in links {

@@ -13,7 +13,7 @@ const HOT: f64 = 0.8;
 
 /// The meaning of a text, which decides how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum TextRole {
     /// In the terminal's normal style.
     Plain,
     /// Less important.
@@ -32,13 +32,13 @@ pub enum Ink {
 
 /// The ink for a fraction of the capacity.
 #[must_use]
-pub fn heat(part: f64) -> Ink {
+pub fn heat(part: f64) -> TextRole {
     if part >= HOT {
-        Ink::Hot
+        TextRole::Hot
     } else if part >= WARM {
-        Ink::Warm
+        TextRole::Warm
     } else {
-        Ink::Good
+        TextRole::Good
     }
 }
 
@@ -59,15 +59,15 @@ impl<'a> Canvas<'a> {
 
     /// Writes at a position; returns the column after the text. Nothing is written outside the
     /// area.
-    pub fn put(&mut self, x: u16, y: u16, text: &str, ink: Ink) -> u16 {
+    pub fn put(&mut self, x: u16, y: u16, text: &str, ink: TextRole) -> u16 {
         let Some(room) = self.area.right().checked_sub(x).filter(|_| y < self.area.bottom()) else { return x };
         let style = self.style(ink);
         self.buffer.set_stringn(x, y, text, usize::from(room), style).0
     }
 
     /// A bar `columns` wide.
-    pub fn bar(&mut self, x: u16, y: u16, columns: u16, part: Option<f64>, ink: Ink) -> u16 {
-        self.put(x, y, &bar(usize::from(columns), part), if part.is_some() { ink } else { Ink::Dim })
+    pub fn bar(&mut self, x: u16, y: u16, columns: u16, part: Option<f64>, ink: TextRole) -> u16 {
+        self.put(x, y, &bar(usize::from(columns), part), if part.is_some() { ink } else { TextRole::Dim })
     }
 
     /// Shows a row in reverse video.
@@ -89,17 +89,17 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    fn style(&self, ink: Ink) -> Style {
+    fn style(&self, ink: TextRole) -> Style {
         let plain = Style::new();
         let coloured = |colour: Color| if self.colour { plain.fg(colour) } else { plain };
         match ink {
-            Ink::Plain => plain,
-            Ink::Dim if self.colour => plain.add_modifier(Modifier::DIM),
-            Ink::Dim => plain,
-            Ink::Bold | Ink::Head => plain.add_modifier(Modifier::BOLD),
-            Ink::Good => coloured(Color::Green),
-            Ink::Warm => coloured(Color::Yellow),
-            Ink::Hot => coloured(Color::Red).add_modifier(Modifier::BOLD),
+            TextRole::Plain => plain,
+            TextRole::Dim if self.colour => plain.add_modifier(Modifier::DIM),
+            TextRole::Dim => plain,
+            TextRole::Bold | TextRole::Head => plain.add_modifier(Modifier::BOLD),
+            TextRole::Good => coloured(Color::Green),
+            TextRole::Warm => coloured(Color::Yellow),
+            TextRole::Hot => coloured(Color::Red).add_modifier(Modifier::BOLD),
         }
     }
 }
@@ -143,15 +143,15 @@ mod tests {
         let figures = [Some(0.0), None, Some(0.5), Some(1.0)];
         assert_eq!(sparkline(&figures, 6, (0.0, 1.0)), "  ▁·▅█");
         assert_eq!(sparkline(&figures, 2, (0.0, 1.0)), "▅█");
-        assert_eq!((heat(0.59), heat(0.6), heat(0.8)), (Ink::Good, Ink::Warm, Ink::Hot));
+        assert_eq!((heat(0.59), heat(0.6), heat(0.8)), (TextRole::Good, TextRole::Warm, TextRole::Hot));
     }
 
     #[test]
     fn nothing_is_drawn_beyond_the_area() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 4, 1));
         let mut canvas = Canvas::new(&mut buffer, false);
-        assert_eq!(canvas.put(2, 0, "abcdef", Ink::Plain), 4);
-        assert_eq!((canvas.put(9, 0, "x", Ink::Plain), canvas.put(0, 9, "x", Ink::Plain)), (9, 0));
+        assert_eq!(canvas.put(2, 0, "abcdef", TextRole::Plain), 4);
+        assert_eq!((canvas.put(9, 0, "x", TextRole::Plain), canvas.put(0, 9, "x", TextRole::Plain)), (9, 0));
         canvas.select(9);
         assert_eq!(buffer.content().iter().map(ratatui_core::buffer::Cell::symbol).collect::<String>(), "  ab");
     }

@@ -1,6 +1,6 @@
 //! The contents of the table's cells. What was not measured is a dash.
 
-use crate::canvas::{Ink, heat};
+use crate::canvas::{TextRole, heat};
 use crate::columns::Column;
 use crate::rows::Row;
 use isobar_model::{Bytes, num};
@@ -16,9 +16,9 @@ const WARM: f64 = 1.05;
 const HOT: f64 = 1.3;
 
 /// The text of a cell, and its ink.
-pub fn cell(column: Column, row: &Row<'_>, view: &View) -> (String, Ink) {
+pub fn cell(column: Column, row: &Row<'_>, view: &View) -> (String, TextRole) {
     let program = row.program;
-    let plain = |text: String| (text, Ink::Plain);
+    let plain = |text: String| (text, TextRole::Plain);
     match column {
         Column::Pid => plain(row.thread.map_or(program.pid.0, |thread| thread.tid.0).to_string()),
         Column::Name => plain(called(row)),
@@ -31,7 +31,8 @@ pub fn cell(column: Column, row: &Row<'_>, view: &View) -> (String, Ink) {
         Column::Runs => runs(row, view),
         Column::Pages => pages(row, view),
         Column::Far => {
-            let ink = program.remote.map_or(Ink::Dim, |far| if far < 0.02 { Ink::Plain } else { heat(far * 2.0) });
+            let ink =
+                program.remote.map_or(TextRole::Dim, |far| if far < 0.02 { TextRole::Plain } else { heat(far * 2.0) });
             (program.remote.map_or_else(dash, |far| format!("{:.0}", far * 100.0)), ink)
         }
         Column::Memory => figure(program.pages.as_ref().map(|pages| pages.iter().sum::<u64>()), memory),
@@ -51,8 +52,8 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-fn figure<T>(known: Option<T>, text: impl Fn(T) -> String) -> (String, Ink) {
-    known.map_or((dash(), Ink::Dim), |known| (text(known), Ink::Plain))
+fn figure<T>(known: Option<T>, text: impl Fn(T) -> String) -> (String, TextRole) {
+    known.map_or((dash(), TextRole::Dim), |known| (text(known), TextRole::Plain))
 }
 
 fn memory(pages: u64) -> String {
@@ -77,7 +78,7 @@ fn called(row: &Row<'_>) -> String {
     text
 }
 
-fn class(class: Option<Class>) -> (String, Ink) {
+fn class(class: Option<Class>) -> (String, TextRole) {
     figure(class, |class| {
         match class {
             Class::Turtle => "turtle",
@@ -91,30 +92,30 @@ fn class(class: Option<Class>) -> (String, Ink) {
     })
 }
 
-fn slow(slowdown: Option<f64>) -> (String, Ink) {
-    let Some(slowdown) = slowdown else { return (dash(), Ink::Dim) };
+fn slow(slowdown: Option<f64>) -> (String, TextRole) {
+    let Some(slowdown) = slowdown else { return (dash(), TextRole::Dim) };
     let ink = if slowdown >= HOT {
-        Ink::Hot
+        TextRole::Hot
     } else if slowdown >= WARM {
-        Ink::Warm
+        TextRole::Warm
     } else {
-        Ink::Plain
+        TextRole::Plain
     };
     (isobar_view::words::times(slowdown), ink)
 }
 
-fn gained(part: Option<f64>) -> (String, Ink) {
-    let Some(part) = part else { return (dash(), Ink::Dim) };
-    let ink = if part < -0.01 { Ink::Hot } else { Ink::Good };
+fn gained(part: Option<f64>) -> (String, TextRole) {
+    let Some(part) = part else { return (dash(), TextRole::Dim) };
+    let ink = if part < -0.01 { TextRole::Hot } else { TextRole::Good };
     (gain(part).replace(' ', ""), ink)
 }
 
-fn harmed(list: &[Harm], known: bool) -> (String, Ink) {
+fn harmed(list: &[Harm], known: bool) -> (String, TextRole) {
     if list.is_empty() {
-        return if known { (String::new(), Ink::Plain) } else { (dash(), Ink::Dim) };
+        return if known { (String::new(), TextRole::Plain) } else { (dash(), TextRole::Dim) };
     }
     let one = |harm: &Harm| format!("{} {:.0}%", name(&harm.name), harm.gain * 100.0);
-    (list.iter().map(one).collect::<Vec<_>>().join(", "), Ink::Plain)
+    (list.iter().map(one).collect::<Vec<_>>().join(", "), TextRole::Plain)
 }
 
 /// `12s to CPU 4 (node 1)`.
@@ -129,7 +130,7 @@ pub fn letter(number: u32) -> char {
     char::from_digit(number % 36, 36).unwrap_or('?')
 }
 
-fn runs(row: &Row<'_>, view: &View) -> (String, Ink) {
+fn runs(row: &Row<'_>, view: &View) -> (String, TextRole) {
     if let Some(thread) = row.thread {
         return figure(thread.node, |node| format!("{node}"));
     }
@@ -140,19 +141,19 @@ fn runs(row: &Row<'_>, view: &View) -> (String, Ink) {
 }
 
 /// Where pages are: for each node, one character per eighth of the pages.
-fn pages(row: &Row<'_>, view: &View) -> (String, Ink) {
+fn pages(row: &Row<'_>, view: &View) -> (String, TextRole) {
     let Some(pages) = row.program.pages.as_ref().filter(|pages| pages.iter().any(|count| *count > 0)) else {
-        return (dash(), Ink::Dim);
+        return (dash(), TextRole::Dim);
     };
     let parts = eighths(pages);
     let drawn = view.nodes.iter().zip(parts).map(|(node, count)| letter(node.id.0).to_string().repeat(count));
-    let ink = row.program.remote.map_or(Ink::Plain, |far| {
+    let ink = row.program.remote.map_or(TextRole::Plain, |far| {
         if far >= 0.33 {
-            Ink::Hot
+            TextRole::Hot
         } else if far >= 0.1 {
-            Ink::Warm
+            TextRole::Warm
         } else {
-            Ink::Good
+            TextRole::Good
         }
     });
     (drawn.collect(), ink)
@@ -188,7 +189,7 @@ mod tests {
             ..ProgramView::default()
         };
         let row = Row { program: &program, thread: None };
-        assert_eq!(cell(Column::Pages, &row, &view), ("000000cc".to_owned(), Ink::Hot));
+        assert_eq!(cell(Column::Pages, &row, &view), ("000000cc".to_owned(), TextRole::Hot));
         assert_eq!(cell(Column::Runs, &row, &view).0, "c");
         assert_eq!(cell(Column::Memory, &row, &view).0, "2M");
         assert_eq!(cell(Column::Far, &row, &view).0, "75");
@@ -201,7 +202,7 @@ mod tests {
         for column in
             [Column::Cpu, Column::Ipc, Column::Mpki, Column::Slowdown, Column::Pages, Column::Class, Column::HarmedBy]
         {
-            assert_eq!(cell(column, &row, &view), ("-".to_owned(), Ink::Dim), "{column:?}");
+            assert_eq!(cell(column, &row, &view), ("-".to_owned(), TextRole::Dim), "{column:?}");
         }
     }
 

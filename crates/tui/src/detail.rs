@@ -1,6 +1,6 @@
 //! Draws what an expanded row shows below it: pages by node, harm, the last decision, threads.
 
-use crate::canvas::{Canvas, Ink};
+use crate::canvas::{Canvas, TextRole};
 use crate::text::short;
 use isobar_model::text::ranges;
 use isobar_model::{Bytes, num};
@@ -27,7 +27,7 @@ pub fn draw(program: &ProgramView, view: &View, canvas: &mut Canvas<'_>, rows: R
         if y >= rows.end {
             break;
         }
-        canvas.put(4, y, &short(&line, columns), Ink::Dim);
+        canvas.put(4, y, &short(&line, columns), TextRole::Dim);
         y += 1;
     }
     y

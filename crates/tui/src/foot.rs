@@ -1,7 +1,7 @@
 //! Draws the last lines: what is not measured and why, and the keys or what is being typed.
 
 use crate::app::App;
-use crate::canvas::{Canvas, Ink};
+use crate::canvas::{Canvas, TextRole};
 use crate::text::short;
 use isobar_view::View;
 
@@ -16,14 +16,14 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
     let gaps = view.map(|view| &view.gaps[..view.gaps.len().min(most)]).unwrap_or_default();
     let begin = last.saturating_sub(u16::try_from(gaps.len()).unwrap_or(0));
     for (y, gap) in (begin..).zip(gaps) {
-        canvas.put(0, y, &short(&format!("- {}: {}", gap.what, gap.why), columns), Ink::Warm);
+        canvas.put(0, y, &short(&format!("- {}: {}", gap.what, gap.why), columns), TextRole::Warm);
     }
     let (text, ink) = if let Some(question) = &app.question {
-        (question.line(), Ink::Bold)
+        (question.line(), TextRole::Bold)
     } else if app.typing {
-        (format!("filter by name or number: {}_   Enter keeps it, Esc clears it", app.filter), Ink::Bold)
+        (format!("filter by name or number: {}_   Enter keeps it, Esc clears it", app.filter), TextRole::Bold)
     } else {
-        (keys(app), Ink::Dim)
+        (keys(app), TextRole::Dim)
     };
     canvas.put(0, last, &short(&text, columns), ink);
     begin

@@ -1,7 +1,7 @@
 //! Draws the title and the verdict.
 
 use crate::app::App;
-use crate::canvas::{Canvas, Ink};
+use crate::canvas::{Canvas, TextRole};
 use crate::text::{short, width, wrapped};
 use isobar_view::{Answer, View};
 
@@ -10,7 +10,7 @@ pub fn draw(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) -> u16 {
     title(app, view, canvas);
     let Some(view) = view else {
         let text = if app.status.is_empty() { "the first epoch is being watched" } else { &app.status };
-        canvas.put(0, 1, &short(text, usize::from(canvas.area.width)), Ink::Plain);
+        canvas.put(0, 1, &short(text, usize::from(canvas.area.width)), TextRole::Plain);
         return 2;
     };
     verdict(view, canvas)
@@ -40,9 +40,9 @@ fn title(app: &App, view: Option<&View>, canvas: &mut Canvas<'_>) {
     let right = format!("{}  ? help", right.trim_end());
     let right = right.trim_start();
     let room = columns.saturating_sub(width(right) + 1);
-    canvas.put(0, 0, &short(&left, room), Ink::Head);
+    canvas.put(0, 0, &short(&left, room), TextRole::Head);
     let at = u16::try_from(columns.saturating_sub(width(right))).unwrap_or(0);
-    canvas.put(at, 0, right, if app.past.is_frozen() { Ink::Warm } else { Ink::Dim });
+    canvas.put(at, 0, right, if app.past.is_frozen() { TextRole::Warm } else { TextRole::Dim });
 }
 
 /// `12.0 s`, `3:05 min`, `2:14:00 h`.
@@ -58,15 +58,15 @@ fn clock(seconds: f64) -> String {
 /// The answer in a word, then the sentences, on as many lines as needed, at most four.
 fn verdict(view: &View, canvas: &mut Canvas<'_>) -> u16 {
     let (word, ink) = match view.verdict.answer {
-        Answer::Yes => ("CONTENTION", Ink::Hot),
-        Answer::No => ("QUIET", Ink::Good),
-        Answer::NotMeasurable => ("UNKNOWN", Ink::Warm),
+        Answer::Yes => ("CONTENTION", TextRole::Hot),
+        Answer::No => ("QUIET", TextRole::Good),
+        Answer::NotMeasurable => ("UNKNOWN", TextRole::Warm),
     };
     let columns = usize::from(canvas.area.width);
     let lines =
         wrapped(&format!("{word}: {}", view.verdict.line()), columns, if canvas.area.height < 20 { 2 } else { 4 });
     for (y, line) in (1..).zip(&lines) {
-        canvas.put(0, y, line, Ink::Bold);
+        canvas.put(0, y, line, TextRole::Bold);
     }
     canvas.put(0, 1, word, ink);
     1 + u16::try_from(lines.len()).unwrap_or(0)

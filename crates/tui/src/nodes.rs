@@ -1,6 +1,6 @@
 //! Draws the nodes, one row each, with the matrix of latencies beside them if there is room.
 
-use crate::canvas::{Canvas, Ink, bar, heat, sparkline};
+use crate::canvas::{Canvas, TextRole, bar, heat, sparkline};
 use crate::text::{left, right};
 use isobar_model::{NodeId, num};
 use isobar_view::words::digits;
@@ -50,22 +50,22 @@ fn heading(canvas: &mut Canvas<'_>, y: u16, wide: usize) {
     let heads =
         [("NODE", 4), ("CPU", 12 + wide), ("MEMORY USED", 17 + wide), ("CONTROLLER GB/s", 22 + wide), ("LATENCY", 18)];
     let line: Vec<String> = heads.iter().map(|(head, width)| left(head, *width)).collect();
-    canvas.put(0, y, &line.join(" "), Ink::Head);
+    canvas.put(0, y, &line.join(" "), TextRole::Head);
 }
 
 fn one(node: &NodeView, canvas: &mut Canvas<'_>, y: u16, wide: usize) {
-    let mut x = canvas.put(0, y, &right(&node.id.to_string(), 4), Ink::Plain) + 1;
+    let mut x = canvas.put(0, y, &right(&node.id.to_string(), 4), TextRole::Plain) + 1;
     let busy = if node.cpus == 0 { left("no CPU", 12 + wide) } else { gauge(7 + wide, node.busy, &percent(node.busy)) };
-    x = canvas.put(x, y, &busy, node.busy.map_or(Ink::Dim, |_| Ink::Plain)) + 1;
+    x = canvas.put(x, y, &busy, node.busy.map_or(TextRole::Dim, |_| TextRole::Plain)) + 1;
     let used = used(node);
     x = canvas.put(
         x,
         y,
         &gauge(5 + wide, used, &memory(node)),
-        used.map_or(Ink::Dim, |part| if part > 0.95 { Ink::Warm } else { Ink::Plain }),
+        used.map_or(TextRole::Dim, |part| if part > 0.95 { TextRole::Warm } else { TextRole::Plain }),
     ) + 1;
     let load = node.load();
-    x = canvas.put(x, y, &gauge(6 + wide, load, &traffic(node)), load.map_or(Ink::Dim, heat)) + 1;
+    x = canvas.put(x, y, &gauge(6 + wide, load, &traffic(node)), load.map_or(TextRole::Dim, heat)) + 1;
     latency(node, canvas, x, y, 8 + wide);
 }
 
@@ -100,33 +100,33 @@ fn traffic(node: &NodeView) -> String {
 
 fn latency(node: &NodeView, canvas: &mut Canvas<'_>, x: u16, y: u16, spark: usize) {
     let Some(now) = node.latency_ns else {
-        canvas.put(x, y, "     - ", Ink::Dim);
+        canvas.put(x, y, "     - ", TextRole::Dim);
         return;
     };
     let idle = node.idle_latency_ns.filter(|idle| *idle > 0.0);
-    let x = canvas.put(x, y, &format!("{now:4.0}ns "), idle.map_or(Ink::Plain, |idle| ink(now / idle)));
+    let x = canvas.put(x, y, &format!("{now:4.0}ns "), idle.map_or(TextRole::Plain, |idle| ink(now / idle)));
     let known = node.latency_history.iter().flatten();
     let low = idle.unwrap_or_else(|| known.clone().copied().fold(f64::INFINITY, f64::min));
     let high = known.copied().fold(1.5 * low, f64::max);
-    canvas.put(x, y, &sparkline(&node.latency_history, spark, (low, high)), Ink::Plain);
+    canvas.put(x, y, &sparkline(&node.latency_history, spark, (low, high)), TextRole::Plain);
 }
 
-fn ink(ratio: f64) -> Ink {
+fn ink(ratio: f64) -> TextRole {
     if ratio >= HOT {
-        Ink::Hot
+        TextRole::Hot
     } else if ratio >= WARM {
-        Ink::Warm
+        TextRole::Warm
     } else {
-        Ink::Good
+        TextRole::Good
     }
 }
 
 /// Rows are the nodes of CPUs, columns are those of memory; congested pairs are marked.
 fn draw_matrix(view: &View, rows: &[&NodeView], canvas: &mut Canvas<'_>, y: u16, x: u16) {
     let heads: String = view.nodes.iter().map(|node| right(&format!("to {}", node.id), usize::from(CELL))).collect();
-    canvas.put(x, y, &format!("ns from {heads}").replacen("ns from ", "ns from", 1), Ink::Head);
+    canvas.put(x, y, &format!("ns from {heads}").replacen("ns from ", "ns from", 1), TextRole::Head);
     for (y, from) in (y + 1..).zip(rows) {
-        let mut x = canvas.put(x, y, &right(&from.id.to_string(), 7), Ink::Plain);
+        let mut x = canvas.put(x, y, &right(&from.id.to_string(), 7), TextRole::Plain);
         for to in &view.nodes {
             let (text, ink) = pair(view, from.id, to.id);
             x = canvas.put(x, y, &right(&text, usize::from(CELL)), ink);
@@ -134,12 +134,12 @@ fn draw_matrix(view: &View, rows: &[&NodeView], canvas: &mut Canvas<'_>, y: u16,
     }
 }
 
-fn pair(view: &View, from: NodeId, to: NodeId) -> (String, Ink) {
+fn pair(view: &View, from: NodeId, to: NodeId) -> (String, TextRole) {
     let Some(pair) = view.latency.iter().find(|pair| pair.from == from && pair.to == to) else {
-        return ("-".to_owned(), Ink::Dim);
+        return ("-".to_owned(), TextRole::Dim);
     };
     let mark = if pair.congested { "!" } else { "" };
     let ratio = pair.idle_latency_ns.filter(|idle| *idle > 0.0).map(|idle| pair.latency_ns / idle);
-    let ink = if pair.congested { Ink::Hot } else { ratio.map_or(Ink::Plain, ink) };
+    let ink = if pair.congested { TextRole::Hot } else { ratio.map_or(TextRole::Plain, ink) };
     (format!("{mark}{:.0}", pair.latency_ns), ink)
 }

@@ -1,7 +1,7 @@
 //! Draws what lies over the screen: the keys, an explanation, what the policy would do now.
 
 use crate::app::{App, Overlay};
-use crate::canvas::{Canvas, Ink};
+use crate::canvas::{Canvas, TextRole};
 use crate::detail::decision;
 use crate::text::{short, wrapped};
 use isobar_view::words::{gain, name};
@@ -65,13 +65,13 @@ fn framed(title: &str, lines: &[String], columns: usize, canvas: &mut Canvas<'_>
     canvas.clear(Rect::new(x, y, w, h));
     let title = short(&format!(" {title} "), columns);
     let rest = columns.saturating_sub(crate::text::width(&title) + 1) + 2;
-    canvas.put(x, y, &format!("┌─{title}{}┐", "─".repeat(rest)), Ink::Head);
+    canvas.put(x, y, &format!("┌─{title}{}┐", "─".repeat(rest)), TextRole::Head);
     for (row, line) in (y + 1..).zip(lines) {
         let text = crate::text::left(line, columns);
-        canvas.put(x, row, &format!("│ {text} │"), Ink::Plain);
+        canvas.put(x, row, &format!("│ {text} │"), TextRole::Plain);
     }
     let last = y + h.saturating_sub(1);
-    canvas.put(x, last, &format!("└{}┘", "─".repeat(columns + 2)), Ink::Head);
+    canvas.put(x, last, &format!("└{}┘", "─".repeat(columns + 2)), TextRole::Head);
 }
 
 fn help(view: Option<&View>) -> Vec<String> {

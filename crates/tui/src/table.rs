@@ -2,7 +2,7 @@
 //! and what is expanded below them.
 
 use crate::app::App;
-use crate::canvas::{Canvas, Ink};
+use crate::canvas::{Canvas, TextRole};
 use crate::cells::cell;
 use crate::columns::Column;
 use crate::detail;
@@ -47,7 +47,7 @@ pub fn draw(app: &mut App, view: &View, canvas: &mut Canvas<'_>, rows: Range<u16
     if list.is_empty() {
         let why =
             if app.filter.is_empty() { "no program runs" } else { "no program matches the filter: Esc clears it" };
-        canvas.put(2, y, why, Ink::Dim);
+        canvas.put(2, y, why, TextRole::Dim);
     }
 }
 
@@ -58,16 +58,16 @@ fn spare(app: &App, list: &[Row<'_>], view: &View, canvas: &mut Canvas<'_>, rows
     let title = format!("{} ({})", isobar_view::words::name(&row.program.name), row.program.pid);
     let mut y = rows.start;
     if !app.expanded.contains(&row.id()) {
-        canvas.put(0, y, &title, Ink::Head);
+        canvas.put(0, y, &title, TextRole::Head);
         y = detail::draw(row.program, view, canvas, y + 1..rows.end) + 1;
     }
     if y + 2 > rows.end {
         return;
     }
-    canvas.put(0, y, "what would be done now", Ink::Head);
+    canvas.put(0, y, "what would be done now", TextRole::Head);
     let columns = usize::from(canvas.area.width).saturating_sub(4);
     for (y, line) in (y + 1..rows.end).zip(crate::overlay::tried(view)) {
-        canvas.put(4, y, &crate::text::short(&line, columns), Ink::Dim);
+        canvas.put(4, y, &crate::text::short(&line, columns), TextRole::Dim);
     }
 }
 
@@ -92,7 +92,7 @@ fn heading(app: &App, columns: &[(Column, usize)], canvas: &mut Canvas<'_>, y: u
         column => column.title().to_owned(),
     };
     let cells = columns.iter().map(|(column, width)| put(*column, &title(*column), *width));
-    canvas.put(0, y, cells.collect::<Vec<_>>().join(" ").trim_end(), Ink::Head);
+    canvas.put(0, y, cells.collect::<Vec<_>>().join(" ").trim_end(), TextRole::Head);
 }
 
 const fn sorted(sort: Sort) -> Option<Column> {

@@ -26,7 +26,7 @@ impl App {
 /// Handles the key that asks to take back the last decision about the selected program.
 pub fn begin(app: &mut App) -> Reply {
     let Some((pid, _)) = app.selected else {
-        app.tell("select a program first, then u".to_owned());
+        app.notify("select a program first, then u".to_owned());
         return Reply::Stay;
     };
     let view = app.past.newest().cloned();

@@ -3,7 +3,7 @@
 use crate::history::{History, Past};
 use crate::view::{LinkView, NodeView, Pair};
 use isobar_model::{CpuSet, NodeId, Observation, num};
-use isobar_policy::isobar::outlook::Standing;
+use isobar_policy::isobar::outlook::EpochAssessment;
 use std::collections::BTreeMap;
 
 /// The ratio of a latency to the idle latency from which on a pair counts as congested. By the
@@ -13,7 +13,7 @@ pub const CONGESTED: f64 = 1.3;
 /// The nodes of an epoch. Earlier epochs come from `history`, to which this epoch is added.
 pub fn nodes(
     seen: &Observation,
-    standing: Option<&Standing>,
+    standing: Option<&EpochAssessment>,
     latency: &[Pair],
     history: &mut History,
 ) -> Vec<NodeView> {
@@ -103,7 +103,7 @@ fn is_congested(pair: &Pair, all: &[Pair]) -> bool {
 }
 
 /// The links.
-pub fn links(standing: &Standing) -> Vec<LinkView> {
+pub fn links(standing: &EpochAssessment) -> Vec<LinkView> {
     let one = |(from, to, load): &(NodeId, NodeId, isobar_policy::isobar::outlook::Load)| LinkView {
         from: *from,
         to: *to,

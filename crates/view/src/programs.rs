@@ -5,7 +5,7 @@ use crate::view::{Class, Harm, ProgramView, ThreadView};
 use isobar_groups::label_named;
 use isobar_model::{CacheClass, Mpki, NodeId, Observation, Pid, Process, Thread, Topology, num};
 use isobar_policy::dino::class::Class as Animal;
-use isobar_policy::isobar::outlook::Standing;
+use isobar_policy::isobar::outlook::EpochAssessment;
 use std::collections::BTreeMap;
 
 /// Thresholds of DINO's classes, in misses per 1000 instructions (section 3.1).
@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 const RUNS: f64 = 0.02;
 
 /// The programs of an epoch.
-pub fn programs(seen: &Observation, managed: &Observation, standing: Option<&Standing>) -> Vec<ProgramView> {
+pub fn programs(seen: &Observation, managed: &Observation, standing: Option<&EpochAssessment>) -> Vec<ProgramView> {
     let mut list: Vec<ProgramView> = seen.processes.iter().map(|process| one(seen, process)).collect();
     for program in &mut list {
         program.managed = managed.process(program.pid).is_some();
@@ -189,7 +189,7 @@ fn remote(pages: Option<&[u64]>, runs_on: Option<&[f64]>) -> Option<f64> {
 }
 
 /// Fills in which programs are slowed down, and by which.
-fn suffer(list: &mut [ProgramView], standing: &Standing) {
+fn suffer(list: &mut [ProgramView], standing: &EpochAssessment) {
     let names: BTreeMap<Pid, String> = list.iter().map(|program| (program.pid, program.name.clone())).collect();
     let harm = |pid: Pid, gain: f64| Harm { pid, name: names.get(&pid).cloned().unwrap_or_default(), gain };
     let mut harms: BTreeMap<Pid, Vec<Harm>> = BTreeMap::new();
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::test_kit::{counted, pages, process, seen, thread};
     use isobar_model::{Bandwidth, Seconds};
-    use isobar_policy::isobar::outlook::Suffering;
+    use isobar_policy::isobar::outlook::MeasuredSlowdown;
 
     /// Two threads of 1.25 billion instructions in 2.5 billion cycles, with 10 and 30 misses per
     /// 1000 instructions.
@@ -271,8 +271,8 @@ mod tests {
     fn harm_is_told_to_both_sides() {
         let seen =
             seen("node:1 core:4", vec![process(1, "a", vec![thread(1, 0)]), process(2, "b", vec![thread(2, 1)])]);
-        let known = Suffering { pid: Pid(1), contention: 1.25, distance: Some(1.2), from: vec![(Pid(2), 0.2)] };
-        let standing = Standing { programs: vec![known], ..Standing::default() };
+        let known = MeasuredSlowdown { pid: Pid(1), contention: 1.25, distance: Some(1.2), from: vec![(Pid(2), 0.2)] };
+        let standing = EpochAssessment { programs: vec![known], ..EpochAssessment::default() };
         let list = programs(&seen, &seen, Some(&standing));
         assert!((list[0].slowdown.unwrap() - 1.5).abs() < 1e-9);
         assert_eq!((list[0].harmed_by[0].name.as_str(), list[1].harms[0].pid), ("b", Pid(1)));

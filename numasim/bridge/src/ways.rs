@@ -12,7 +12,7 @@ use crate::topology::{LlcMap, llc_map};
 use isobar_linux::kernel::identity;
 use isobar_linux::machine::{BoxedError, CacheWays, Save};
 use isobar_linux::resctrl::clusters::{Clusters, Threads};
-use isobar_linux::resctrl::request::{Request as Wish, Requests as Wishes};
+use isobar_linux::resctrl::request::{Request as Wish, Requests as GuestSettings};
 use isobar_model::{ActionOutcome, LlcId, Sample, Tid, Topology, num};
 use numasim_page::PageError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ impl PageWays {
     }
 
     fn carry_out_all(&mut self, wishes: Vec<Wish>) -> Vec<ActionOutcome> {
-        let mut wishes = Wishes::new(wishes);
+        let mut wishes = GuestSettings::new(wishes);
         self.remarks.clear();
         while wishes.open().next().is_some() {
             let target = wishes.target(self.clusters.clone(), |wish| self.screen(wish));
@@ -115,7 +115,7 @@ impl PageWays {
 
     /// Gives up a cluster of an LLC that has too many: a request is refused or, if the plan does
     /// not name the cluster, a cluster that is in force is removed.
-    fn do_without(&mut self, llc: LlcId, most: usize, wishes: &mut Wishes) {
+    fn do_without(&mut self, llc: LlcId, most: usize, wishes: &mut GuestSettings) {
         let Some(key) = wishes.surplus(llc, &self.clusters) else {
             return wishes.settle(&refused(format!("llc {llc} has too few classes of service")), |_| true);
         };
@@ -127,7 +127,7 @@ impl PageWays {
         }
     }
 
-    fn carry_out(&mut self, target: Clusters, classes: Classes, wishes: &mut Wishes) {
+    fn carry_out(&mut self, target: Clusters, classes: Classes, wishes: &mut GuestSettings) {
         self.look_again_at(&target);
         match self.enforce(&target, &classes) {
             Ok(()) => (self.clusters, self.classes) = (target, classes),

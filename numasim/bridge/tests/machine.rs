@@ -230,7 +230,7 @@ fn ways_are_classes_of_the_page_and_go_back() {
     assert_eq!((page.mask(0, 1), page.mask(0, 2)), (0b11, 0b100));
 
     // A cluster whose threads end gives its class back.
-    child.tell("end");
+    child.send("end");
     sleep(Duration::from_millis(50));
     machine.sample().unwrap();
     assert_eq!((page.mask(0, 1), page.mask(0, 2)), (FULL, FULL));

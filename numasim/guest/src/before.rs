@@ -5,16 +5,16 @@
 use crate::daemon::last;
 use crate::job::{Child, Running};
 use crate::procfs;
-use numasim_guest::wire::BeforeRan;
+use numasim_guest::wire::SetupResult;
 use std::path::Path;
 
 /// Runs the command for each measured job, one after another.
 ///
 /// # Errors
 /// A line with the job, how its command ended, and the last line of its errors.
-pub fn run(command: &[String], jobs: &[Running<'_>], folder: &Path, until: f64) -> Result<BeforeRan, String> {
+pub fn run(command: &[String], jobs: &[Running<'_>], folder: &Path, until: f64) -> Result<SetupResult, String> {
     let moved = || procfs::vmstat().ok()?.get("pgmigrate_success").copied();
-    let (mut ran, before) = (BeforeRan::default(), moved());
+    let (mut ran, before) = (SetupResult::default(), moved());
     for job in jobs.iter().filter(|job| !job.background()) {
         let failed = |why: String| format!("the command before {}: {why}", job.name());
         let argv = words(command, job.name(), job.child.pid());

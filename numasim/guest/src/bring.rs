@@ -2,7 +2,7 @@
 //! are then removed, so that the next daemon begins without them.
 
 use crate::port::Port;
-use numasim_guest::wire::{Brought, Line, MOST_FILE, Ran, Run};
+use numasim_guest::wire::{GuestFile, Line, MOST_FILE, Ran, Run};
 use std::path::Path;
 
 /// Sends the files of a run's daemon. A file that cannot be read is reported as the daemon's
@@ -14,7 +14,7 @@ pub fn bring(asked: &Run, ran: &mut Ran, port: &mut Port) -> anyhow::Result<()> 
     let paths = asked.regime.daemon.iter().flat_map(|daemon| &daemon.bring);
     for path in paths.map(Path::new) {
         match read(path) {
-            Ok(bytes) => port.tell(&Line::File(Box::new(file(&asked.id, path, &bytes))))?,
+            Ok(bytes) => port.notify(&Line::File(Box::new(file(&asked.id, path, &bytes))))?,
             Err(why) => {
                 let said = ran.daemon.as_mut().map(|daemon| &mut daemon.problem);
                 said.into_iter().for_each(|problem| _ = problem.get_or_insert_with(|| why.clone()));
@@ -25,9 +25,9 @@ pub fn bring(asked: &Run, ran: &mut Ran, port: &mut Port) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn file(run: &str, path: &Path, bytes: &[u8]) -> Brought {
+fn file(run: &str, path: &Path, bytes: &[u8]) -> GuestFile {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Brought { run: run.to_owned(), name, content: hex::encode(bytes) }
+    GuestFile { run: run.to_owned(), name, content: hex::encode(bytes) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

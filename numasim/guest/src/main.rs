@@ -46,8 +46,8 @@ fn main() -> ExitCode {
         _ => Err(anyhow::anyhow!("director: expected `run` or `boot COMMAND ...`, not {words:?}")),
     };
     let sent = match &done {
-        Ok(()) => port.tell(&Line::Done),
-        Err(error) => port.tell(&Line::Failed { why: format!("{error:#}") }),
+        Ok(()) => port.notify(&Line::Done),
+        Err(error) => port.notify(&Line::Failed { why: format!("{error:#}") }),
     };
     verdict(if done.is_ok() && sent.is_ok() { VERDICT_DONE } else { VERDICT_FAILED })
 }
@@ -60,12 +60,12 @@ fn verdict(value: i32) -> ExitCode {
 fn follow(port: &mut Port) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(ORDER_FILE).with_context(|| ORDER_FILE.to_owned())?;
     let order: Order = serde_json::from_str(&text).with_context(|| ORDER_FILE.to_owned())?;
-    port.tell(&hello()?)?;
+    port.notify(&hello()?)?;
     let machine = page::Machine::begin(order.modelled)?;
     for one in &order.runs {
         let mut ran = run::run(one, order.limit_seconds, &machine)?;
         bring::bring(one, &mut ran, port)?;
-        port.tell(&Line::Run(Box::new(ran)))?;
+        port.notify(&Line::Run(Box::new(ran)))?;
     }
     Ok(())
 }
@@ -82,7 +82,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
     let (traced, command) = without(command, PAGE_TRACE);
     let (with_resctrl, command) = without(command, WITH_RESCTRL);
     let (program, arguments) = command.split_first().context("director boot: no command")?;
-    port.tell(&hello()?)?;
+    port.notify(&hello()?)?;
     let output = Port::open(OUTPUT_PORT)?;
     let machine = page::Machine::begin(!plain)?;
     let resctrl = Resctrl::begin(with_resctrl, Path::new("/tmp")).map_err(anyhow::Error::msg)?;
@@ -93,7 +93,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
         machine.control("trace-begin")?;
         let ended = traced::run(&mut child).with_context(|| program.clone())?;
         machine.control("trace-end")?;
-        ended.pages.map_or(Ok(()), |pages| port.tell(&Line::Pages(Box::new(pages))))?;
+        ended.pages.map_or(Ok(()), |pages| port.notify(&Line::Pages(Box::new(pages))))?;
         ended.status
     } else {
         child.status().with_context(|| program.clone())?.code()
@@ -113,7 +113,7 @@ fn boot(port: &mut Port, command: &[String]) -> anyhow::Result<()> {
         daemon: None,
         before: None,
     };
-    port.tell(&Line::Run(Box::new(ran)))
+    port.notify(&Line::Run(Box::new(ran)))
 }
 
 /// Whether a list of words begins with this word, and the words after it.

@@ -29,7 +29,7 @@ impl Port {
     }
 
     /// Writes a line. The line has left the guest when this returns.
-    pub fn tell(&mut self, line: &Line) -> anyhow::Result<()> {
+    pub fn notify(&mut self, line: &Line) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         self.0.write_all(text.as_bytes()).context("virtio-serial")

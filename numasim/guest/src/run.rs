@@ -9,7 +9,7 @@ use crate::resctrl::Resctrl;
 use crate::{delta, procfs};
 use anyhow::Context;
 use numasim_guest::counters::Counters;
-use numasim_guest::wire::{BeforeRan, Ran, Run};
+use numasim_guest::wire::{Ran, Run, SetupResult};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -95,7 +95,7 @@ fn prepare(
     until: f64,
     nodes: usize,
     problem: &mut Option<String>,
-) -> Option<BeforeRan> {
+) -> Option<SetupResult> {
     if asked.regime.before.is_empty() || problem.is_some() {
         return None;
     }

@@ -131,7 +131,7 @@ pub enum Line {
         online: String,
     },
     /// A file that the daemon of a run wrote. It precedes the line of that run.
-    File(Box<Brought>),
+    File(Box<GuestFile>),
     /// A run is over.
     Run(Box<Ran>),
     /// Where the pages of a traced command were when it ended.
@@ -156,7 +156,7 @@ impl Line {
 /// A file of the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Brought {
+pub struct GuestFile {
     /// [`Run::id`].
     pub run: String,
     /// Its name, without its folder.
@@ -221,13 +221,13 @@ pub struct Ran {
     pub daemon: Option<DaemonRan>,
     /// What the commands before the measured part did, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<BeforeRan>,
+    pub before: Option<SetupResult>,
 }
 
 /// What the commands of [`Regime::before`] did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BeforeRan {
+pub struct SetupResult {
     /// Pages that were moved meanwhile, as the kernel counted (`pgmigrate_success`).
     pub pages_moved: u64,
     /// What each command wrote to standard output, by job; the last [`MOST_LOG`] bytes.

@@ -4,7 +4,7 @@
 use crate::command::left;
 use crate::error::LabError;
 use crate::plan;
-use numasim_guest::wire::{Brought, Line};
+use numasim_guest::wire::{GuestFile, Line};
 use std::path::{Path, PathBuf};
 
 /// Writes all files that are among the lines of a boot.
@@ -17,7 +17,7 @@ pub fn write(lines: &[Line], folder: &Path) -> Result<(), LabError> {
 }
 
 /// The path of a file. Neither the contender's name nor the file's can lead out of the folder.
-fn place(file: &Brought, folder: &Path) -> PathBuf {
+fn place(file: &GuestFile, folder: &Path) -> PathBuf {
     let safe = |name: &str| name.replace('/', "_").replace("..", "_");
     folder.join(left::FILES).join(safe(plan::contender_of(&file.run))).join(safe(&file.name))
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn file(run: &str, name: &str, content: &str) -> Line {
-        Line::File(Box::new(Brought { run: run.to_owned(), name: name.to_owned(), content: content.to_owned() }))
+        Line::File(Box::new(GuestFile { run: run.to_owned(), name: name.to_owned(), content: content.to_owned() }))
     }
 
     #[test]

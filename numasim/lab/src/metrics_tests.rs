@@ -1,6 +1,6 @@
 use super::*;
 use numasim_guest::counters::Cpu;
-use numasim_guest::wire::{BeforeRan, DaemonRan};
+use numasim_guest::wire::{DaemonRan, SetupResult};
 use serde_json::json;
 
 fn job_ran(name: &str, seconds: f64) -> JobRan {
@@ -98,7 +98,7 @@ fn a_daemons_summary_is_read() {
 fn what_came_before_counts() {
     let said =
         BTreeMap::from([("a#1".to_owned(), "{\"moved\": 5}\n".to_owned()), ("a#2".to_owned(), "five".to_owned())]);
-    let ran = Ran { before: Some(BeforeRan { pages_moved: 5, said }), ..ran() };
+    let ran = Ran { before: Some(SetupResult { pages_moved: 5, said }), ..ran() };
     let got = measures(&ran, &BTreeMap::new(), &[]);
     assert_eq!((got.pages_migrated, got.pages_moved_before), (Some(12), Some(5)));
     assert_eq!((&got.before["a#1"]["moved"], &got.before["a#2"]), (&json!(5), &json!("five")));

@@ -35,7 +35,7 @@ fn a_boot_is_read_as_it_was_written_without_files_of_daemons() {
     let at = path(folder.path(), &one.experiment.name, one.seed, &one.identity);
     assert!(read(&at).unwrap().is_none());
     let whole = one.clone();
-    let brought = numasim_guest::wire::Brought { run: "r".into(), name: "n".into(), content: "00".into() };
+    let brought = numasim_guest::wire::GuestFile { run: "r".into(), name: "n".into(), content: "00".into() };
     one.lines.push(Line::File(Box::new(brought)));
     write(&at, &one).unwrap();
     assert_eq!(read(&at).unwrap().unwrap(), whole);

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use numasim_guest::counters::{Counters, Cpu, Node};
-use numasim_guest::wire::{BeforeRan, DaemonRan, JobRan, Line, Ran};
+use numasim_guest::wire::{DaemonRan, JobRan, Line, Ran, SetupResult};
 use numasim_lab::experiment::Experiment;
 use numasim_lab::identity::Identity;
 use numasim_lab::machine;
@@ -66,7 +66,7 @@ fn ran(id: &str, jobs: Vec<JobRan>) -> Line {
         counters: Some(counters()),
         vmstat,
         daemon: Some(daemon),
-        before: Some(BeforeRan { pages_moved: 10, said }),
+        before: Some(SetupResult { pages_moved: 10, said }),
     }))
 }
 

@@ -19,7 +19,7 @@ pub(crate) const FREE: u64 = u64::MAX;
 
 /// See the head of the file.
 #[derive(Clone, Debug)]
-pub(crate) struct Flight {
+pub(crate) struct OutstandingMisses {
     misses: Vec<Miss>,
     places: usize,
     /// Instructions that may be executed beyond an outstanding load.
@@ -45,7 +45,7 @@ struct Miss {
     load: u64,
 }
 
-impl Flight {
+impl OutstandingMisses {
     pub fn new(spec: &crate::spec::Overlap) -> Self {
         let places = crate::num::index(u64::from(spec.misses));
         let reach = u64::from(spec.instructions);
@@ -143,8 +143,8 @@ impl Flight {
 mod tests {
     use super::*;
 
-    fn flight() -> Flight {
-        Flight::new(&crate::spec::Overlap { misses: 2, instructions: 10 })
+    fn flight() -> OutstandingMisses {
+        OutstandingMisses::new(&crate::spec::Overlap { misses: 2, instructions: 10 })
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         #[test]
         fn waits_are_those_of_a_list(steps in proptest::collection::vec((0..9_u64, 1..60_u64, 0..6_u64, proptest::bool::ANY), 1..60)) {
             let spec = crate::spec::Overlap { misses: 3, instructions: 10 };
-            let (mut flight, mut slow, mut now, mut instruction) = (Flight::new(&spec), Slow::default(), 0, 0);
+            let (mut flight, mut slow, mut now, mut instruction) = (OutstandingMisses::new(&spec), Slow::default(), 0, 0);
             for (line, takes, executed, loads) in steps {
                 instruction += executed;
                 now += 5;

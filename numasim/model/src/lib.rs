@@ -56,4 +56,4 @@ pub use spec::{
 };
 pub use spec_check::NODES;
 pub use threads::{Counts, Ran, Threads};
-pub use windows::{Turn, Windows};
+pub use windows::{NextStep, Windows};

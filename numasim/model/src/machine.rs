@@ -18,7 +18,7 @@ use crate::cache::Cache;
 use crate::coherence::Coherent;
 use crate::counters::{CpuCounters, Traffic};
 use crate::error::{KnobError, SpecError};
-use crate::flight::Flight;
+use crate::flight::OutstandingMisses;
 use crate::llc::Llc;
 use crate::memory::Memory;
 use crate::num::{float, index, round};
@@ -64,7 +64,7 @@ pub(crate) struct Cpu {
     pub(crate) counters: CpuCounters,
     pub(crate) tlb: Option<Tlb>,
     pub(crate) streams: Streams,
-    pub(crate) flight: Flight,
+    pub(crate) flight: OutstandingMisses,
     /// Lines that stores around the caches have begun to fill, the last used one first.
     pub(crate) combining: Vec<u64>,
     pub(crate) llc: usize,
@@ -222,7 +222,7 @@ impl Cpu {
             counters: CpuCounters::default(),
             tlb: spec.tlb.as_ref().map(|tlb| Tlb::new(tlb, spec.delays)),
             streams: Streams::new(spec.prefetch.streams),
-            flight: Flight::new(&spec.overlap),
+            flight: OutstandingMisses::new(&spec.overlap),
             combining: Vec::new(),
             llc: spec.llc_of(cpu).unwrap_or(0),
             node: spec.node_of(cpu).unwrap_or(0),

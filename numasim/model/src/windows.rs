@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 /// What a CPU has to do after time was charged to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum NextStep {
     /// Continue.
     On,
     /// Let another CPU run: this CPU is at the window's end and another is not.
@@ -119,11 +119,11 @@ impl Windows {
 
     /// What a CPU at the window's end has to do.
     #[must_use]
-    pub fn turn(&self, cpu: usize) -> Turn {
+    pub fn turn(&self, cpu: usize) -> NextStep {
         if !self.is_over(cpu) {
-            return Turn::On;
+            return NextStep::On;
         }
-        if self.someone_before(self.end()) { Turn::Yield } else { Turn::Close }
+        if self.someone_before(self.end()) { NextStep::Yield } else { NextStep::Close }
     }
 
     /// Whether a CPU is at the window's end while another is not; it does not run then.
@@ -162,12 +162,12 @@ impl Windows {
 
     /// Halts the CPU. `Close` if all others are at the window's end, `Yield` if it was the last
     /// that ran: the time is then that of this CPU until [`Self::jump`].
-    pub fn halt(&mut self, cpu: usize) -> Turn {
+    pub fn halt(&mut self, cpu: usize) -> NextStep {
         self.cpus[cpu].halted = true;
         if self.is_quiet() {
-            return Turn::Yield;
+            return NextStep::Yield;
         }
-        if self.someone_before(self.end()) { Turn::On } else { Turn::Close }
+        if self.someone_before(self.end()) { NextStep::On } else { NextStep::Close }
     }
 
     /// Wakes a halted CPU, at the time of the event that woke it.
@@ -228,9 +228,9 @@ mod tests {
         windows.wake(1);
         assert!(!windows.charge(0, 60));
         assert!(windows.charge(0, 60));
-        assert_eq!(windows.turn(0), Turn::Yield, "CPU 1 is still at 1,000");
+        assert_eq!(windows.turn(0), NextStep::Yield, "CPU 1 is still at 1,000");
         assert!(windows.charge(1, 100));
-        assert_eq!(windows.turn(1), Turn::Close);
+        assert_eq!(windows.turn(1), NextStep::Close);
         assert_eq!(windows.ran(), [120, 100]);
         windows.close();
         assert_eq!(
@@ -246,7 +246,7 @@ mod tests {
         let mut windows = Windows::new(2, 100, 0);
         windows.wake(0);
         assert!(windows.charge(0, 100));
-        assert_eq!(windows.turn(0), Turn::Close);
+        assert_eq!(windows.turn(0), NextStep::Close);
         windows.close();
         assert!(!windows.charge(0, 40));
         windows.wake(1);
@@ -258,7 +258,7 @@ mod tests {
         let mut windows = Windows::new(2, 100, 0);
         windows.wake(0);
         windows.charge(0, 30);
-        assert_eq!(windows.halt(0), Turn::Yield);
+        assert_eq!(windows.halt(0), NextStep::Yield);
         assert_eq!(windows.quiet(), 30);
         windows.jump(5_000);
         windows.wake(0);
@@ -288,7 +288,7 @@ mod tests {
         windows.wake(1);
         windows.charge(0, 100);
         windows.charge(1, 20);
-        assert_eq!(windows.halt(1), Turn::Close);
+        assert_eq!(windows.halt(1), NextStep::Close);
         windows.close();
         windows.wake(1);
         assert_eq!(windows.local(1), 100);

@@ -223,7 +223,7 @@ pub struct ClassFigures {
 /// The settings that the guest wants: a class of service for each CPU and for some threads, and a
 /// way mask for each class of each last-level cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct GuestSettings {
     /// the number by which the guest will recognise the answer
     pub generation: u64,
     /// by CPU

@@ -30,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// The result of a request for classes of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ClassRequest {
     /// whether anything differs from what was last requested
     pub changed: bool,
     /// threads that the page does not have
@@ -158,7 +158,7 @@ impl<W: Words> Guest<W> {
     /// # Errors
     /// [`PageError::Wish`] if there is no such class, or [`PageError::NoThreads`]; nothing is
     /// requested then.
-    pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<Asked, PageError> {
+    pub fn set_thread_classes(&self, classes: &BTreeMap<u64, usize>) -> Result<ClassRequest, PageError> {
         classes.values().try_for_each(|class| self.header.check_thread_class(*class))?;
         if !self.counts_threads() && !classes.is_empty() {
             return Err(PageError::NoThreads);
@@ -174,7 +174,7 @@ impl<W: Words> Guest<W> {
                 changed = true;
             }
         }
-        Ok(Asked { changed, missing: classes.len().saturating_sub(found) })
+        Ok(ClassRequest { changed, missing: classes.len().saturating_sub(found) })
     }
 
     /// Requests the ways of a class of an LLC; in force after [`Self::commit`].

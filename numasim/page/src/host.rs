@@ -2,7 +2,7 @@
 //! and the order of stores; it does not know the model.
 
 use crate::error::{PageError, Refusal};
-use crate::figures::{Header, NodeFigures, Snapshot, Switches, ThreadFigures, Wishes};
+use crate::figures::{GuestSettings, Header, NodeFigures, Snapshot, Switches, ThreadFigures};
 use crate::layout;
 use crate::num::{index, word};
 use crate::row::Row;
@@ -100,7 +100,7 @@ impl<W: Words> Host<W> {
     /// The guest's request, if it is new. The plugin carries it out and reports that with
     /// [`Self::applied`] or [`Self::refuse`]. An impossible request is refused here, and nothing is
     /// returned.
-    pub fn take_wishes(&mut self) -> Option<Wishes> {
+    pub fn take_wishes(&mut self) -> Option<GuestSettings> {
         if !self.is_asked() {
             return None;
         }
@@ -185,10 +185,10 @@ impl<W: Words> Host<W> {
 
     /// If the guest writes more while this reads, it increments the generation again, and its
     /// request is read again then.
-    fn read_wishes(&self) -> Wishes {
+    fn read_wishes(&self) -> GuestSettings {
         let read = |at: usize| self.words.load(at);
         let mask = |llc| move |class| (llc, class);
-        Wishes {
+        GuestSettings {
             generation: read(layout::WISHED),
             classes: (0..self.header.cpus.len()).map(|cpu| index(read(layout::CLASS + cpu))).collect(),
             threads: self

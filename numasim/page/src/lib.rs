@@ -22,10 +22,10 @@ pub mod words;
 
 pub use error::{PageError, Refusal};
 pub use figures::{
-    ClassFigures, CpuFigures, Header, LinkFigures, LlcFigures, NAME_BYTES, NodeFigures, Place, Snapshot, Switches,
-    ThreadFigures, Wishes,
+    ClassFigures, CpuFigures, GuestSettings, Header, LinkFigures, LlcFigures, NAME_BYTES, NodeFigures, Place, Snapshot,
+    Switches, ThreadFigures,
 };
-pub use guest::{Asked, Guest};
+pub use guest::{ClassRequest, Guest};
 pub use host::Host;
 pub use map::Mapping;
 pub use words::{Memory, Words};

@@ -2,7 +2,7 @@
 //! rules, so the plugin refuses only what another program wrote.
 
 use crate::error::{PageError, Refusal};
-use crate::figures::{Header, Wishes};
+use crate::figures::{GuestSettings, Header};
 use crate::layout::{MAX_CLASSES, MAX_CPUS, MAX_LLCS, MAX_NODES};
 use crate::num::word;
 
@@ -60,7 +60,7 @@ impl Header {
     ///
     /// # Errors
     /// Why they are refused.
-    pub fn check_wishes(&self, wishes: &Wishes) -> Result<(), Refusal> {
+    pub fn check_wishes(&self, wishes: &GuestSettings) -> Result<(), Refusal> {
         let mut classes = wishes.classes.iter().enumerate();
         classes.try_for_each(|(cpu, class)| self.check_class(cpu, *class))?;
         wishes.threads.values().try_for_each(|class| self.check_thread_class(*class))?;

@@ -5,7 +5,7 @@
 
 use numasim_page::layout::{self, PAGE_BYTES};
 use numasim_page::{
-    Asked, ClassFigures, CpuFigures, Guest, Header, Host, LinkFigures, LlcFigures, Mapping, Memory, NodeFigures,
+    ClassFigures, ClassRequest, CpuFigures, Guest, Header, Host, LinkFigures, LlcFigures, Mapping, Memory, NodeFigures,
     PageError, Place, Refusal, Snapshot, Switches, ThreadFigures, Words,
 };
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ fn a_thread_has_a_class_of_its_own() {
     assert!(matches!(guest.set_thread_classes(&wanted), Err(PageError::NoThreads)));
     host.publish_threads(&[thread(4), thread(5)]);
     let ask = |wanted: &BTreeMap<u64, usize>| {
-        guest.set_thread_classes(wanted).map(|Asked { changed, missing }| (changed, missing))
+        guest.set_thread_classes(wanted).map(|ClassRequest { changed, missing }| (changed, missing))
     };
     assert_eq!([ask(&wanted).unwrap(), ask(&wanted).unwrap()], [(true, 1), (false, 1)]);
     let mut taken = || {

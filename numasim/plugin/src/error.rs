@@ -1,13 +1,13 @@
 //! Errors on standard error, in the format that the program which runs QEMU looks for.
 
 /// Prints `numasim: error: ...` on one line.
-pub fn tell(problem: &str) {
+pub fn notify(problem: &str) {
     eprintln!("numasim: error: {}", problem.replace('\n', " "));
 }
 
 /// Reports and ends QEMU at once: after loading there is no caller to return an error to.
 pub fn end(problem: &str) -> ! {
-    tell(problem);
+    notify(problem);
     // SAFETY: ends the process; no file that is read later is left half-written.
     unsafe { libc::_exit(70) }
 }

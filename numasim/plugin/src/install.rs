@@ -251,6 +251,6 @@ unsafe extern "C" fn on_magic(_index: c_uint, operation: *mut c_void) {
         5 => drop(world::with(World::trace_begins)),
         6 => drop(world::with(World::trace_ends)),
         7 => drop(world::with(World::keeps_house)),
-        other => error::tell(&format!("the guest asked for operation {other}, which this version does not know")),
+        other => error::notify(&format!("the guest asked for operation {other}, which this version does not know")),
     }
 }

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     match Arguments::parse(words).and_then(|arguments| install::install(id, info, &arguments)) {
         Ok(()) => 0,
         Err(problem) => {
-            error::tell(&problem);
+            error::notify(&problem);
             -1
         }
     }

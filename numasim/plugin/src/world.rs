@@ -20,7 +20,7 @@ use crate::translations::Translations;
 use crate::{leave, qemu, recent};
 use clock::{ASKED, BASE};
 use numasim_model::flow::Block;
-use numasim_model::{Apart, Core, Machine, Shared, Spaces, Spec, Threads, Turn, Windows};
+use numasim_model::{Apart, Core, Machine, NextStep, Shared, Spaces, Spec, Threads, Windows};
 use numasim_page::Switches;
 use publish::Page;
 use std::cell::{Cell, UnsafeCell};
@@ -199,19 +199,19 @@ impl World {
     #[cold]
     fn at_end(&mut self) {
         match self.windows.turn(self.cpu) {
-            Turn::Yield => leave::soon(self.running.handle()),
+            NextStep::Yield => leave::soon(self.running.handle()),
             turn => self.take(turn),
         }
     }
 
-    fn take(&mut self, turn: Turn) {
+    fn take(&mut self, turn: NextStep) {
         steady::stop();
-        if turn == Turn::Close {
+        if turn == NextStep::Close {
             self.close();
             self.windows.close();
             BASE.store(self.windows.base(), Relaxed);
         }
-        if turn != Turn::On {
+        if turn != NextStep::On {
             self.let_go();
         }
     }

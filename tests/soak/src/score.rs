@@ -65,7 +65,7 @@ impl Score {
         classes.keys().for_each(|class| *self.classes.entry(*class).or_default() += 1);
         problems.iter().for_each(|(class, text)| println!("       {}: {text}", class.name()));
         println!("       typed: {}", short(typed, TYPED));
-        account.iter().for_each(|(what, words)| tell(what, words));
+        account.iter().for_each(|(what, words)| notify(what, words));
         println!("       again: {again}");
     }
 
@@ -118,7 +118,7 @@ impl Score {
     }
 }
 
-fn tell(what: &str, words: &str) {
+fn notify(what: &str, words: &str) {
     let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
     let more = lines.len().saturating_sub(LINES);
     println!("       {what}{}:", if more > 0 { format!(" ({more} lines before these)") } else { String::new() });

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 
 /// What a peer may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Right {
+pub enum Permission {
     /// nothing
     Nothing,
     /// ask for the status
@@ -46,13 +46,13 @@ pub const fn may_change(peer: Peer, own: u32) -> bool {
 }
 
 /// What a peer may do, given the daemon's user and the group that may look.
-pub fn right(peer: Peer, own: u32, group: Option<u32>) -> Right {
+pub fn right(peer: Peer, own: u32, group: Option<u32>) -> Permission {
     if may_change(peer, own) {
-        return Right::Change;
+        return Permission::Change;
     }
     match group {
-        Some(group) if peer.gid == group || groups_of(peer).contains(&group) => Right::Look,
-        _ => Right::Nothing,
+        Some(group) if peer.gid == group || groups_of(peer).contains(&group) => Permission::Look,
+        _ => Permission::Nothing,
     }
 }
 
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn root_and_the_own_user_may_change_members_may_look_others_nothing() {
         let peer = |uid, gid| Peer { uid, gid, pid: 1 };
-        assert_eq!(right(peer(0, 0), 990, None), Right::Change);
-        assert_eq!(right(peer(990, 990), 990, None), Right::Change);
-        assert_eq!(right(peer(4_000_000, 77), 990, Some(77)), Right::Look);
-        assert_eq!(right(peer(4_000_000, 78), 990, Some(77)), Right::Nothing);
-        assert_eq!(right(peer(4_000_000, 77), 990, None), Right::Nothing);
-        assert!(Right::Nothing < Right::Look && Right::Look < Right::Change);
+        assert_eq!(right(peer(0, 0), 990, None), Permission::Change);
+        assert_eq!(right(peer(990, 990), 990, None), Permission::Change);
+        assert_eq!(right(peer(4_000_000, 77), 990, Some(77)), Permission::Look);
+        assert_eq!(right(peer(4_000_000, 78), 990, Some(77)), Permission::Nothing);
+        assert_eq!(right(peer(4_000_000, 77), 990, None), Permission::Nothing);
+        assert!(Permission::Nothing < Permission::Look && Permission::Look < Permission::Change);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! costs the loop nothing.
 
 use super::log::Log;
-use super::peers::{self, Peer, Right};
+use super::peers::{self, Peer, Permission};
 use super::socket::{self, Bound};
 use super::switchboard::Switchboard;
 use crate::report::Priority;
@@ -115,14 +115,14 @@ impl Shared {
         }
     }
 
-    fn answer(&self, line: &str, peer: Peer, right: Right) -> Answer {
+    fn answer(&self, line: &str, peer: Peer, right: Permission) -> Answer {
         let request = match Request::read(line) {
-            Ok(_) if right == Right::Nothing => return self.stranger(peer),
+            Ok(_) if right == Permission::Nothing => return self.stranger(peer),
             Ok(request) => request,
             Err(error) => return refused(&error.to_string()),
         };
         if request.changes() {
-            if right < Right::Change {
+            if right < Permission::Change {
                 return refused("only root and the daemon's user may change anything: use sudo");
             }
             let Peer { uid, pid, .. } = peer;

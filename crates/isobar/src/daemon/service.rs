@@ -45,27 +45,27 @@ impl Service {
         let Some(limit) = self.watchdog else { return };
         if self.alive.is_none_or(|last| last.elapsed() >= limit / 4) {
             self.alive = Some(Instant::now());
-            tell(&[NotifyState::Watchdog]);
+            notify(&[NotifyState::Watchdog]);
         }
     }
 
     /// Reports that the daemon has started, or that a reload is done.
     pub fn ready(&self) {
-        tell(&[NotifyState::Ready]);
+        notify(&[NotifyState::Ready]);
     }
 
     /// Reports that a new configuration is being read.
     pub fn reloading(&self) {
         match NotifyState::monotonic_usec_now() {
-            Ok(now) => tell(&[NotifyState::Reloading, now]),
-            Err(_) => tell(&[NotifyState::Reloading]),
+            Ok(now) => notify(&[NotifyState::Reloading, now]),
+            Err(_) => notify(&[NotifyState::Reloading]),
         }
     }
 
     /// Reports once that the daemon is about to end.
     pub fn stopping(&mut self) {
         if !std::mem::replace(&mut self.stops, true) {
-            tell(&[NotifyState::Stopping]);
+            notify(&[NotifyState::Stopping]);
         }
     }
 
@@ -73,12 +73,12 @@ impl Service {
     pub fn status(&mut self, line: impl FnOnce() -> String) {
         if self.status.is_none_or(|last| last.elapsed() >= STATUS_EVERY) {
             self.status = Some(Instant::now());
-            tell(&[NotifyState::Status(&line())]);
+            notify(&[NotifyState::Status(&line())]);
         }
     }
 }
 
 /// Sends a notification. A service manager that does not listen is no reason to fail.
-fn tell(state: &[NotifyState<'_>]) {
+fn notify(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }

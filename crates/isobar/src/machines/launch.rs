@@ -87,7 +87,7 @@ impl Weights {
     /// If the kernel refuses.
     pub fn put_back(&mut self) -> anyhow::Result<()> {
         let report = self.actuators.restore()?;
-        report.remarks.iter().for_each(|remark| crate::failure::tell(remark));
+        report.remarks.iter().for_each(|remark| crate::failure::notify(remark));
         Ok(())
     }
 }

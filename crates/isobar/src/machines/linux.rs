@@ -6,7 +6,7 @@ pub use isobar_linux::machine::stop::signals as stop_signals;
 pub use isobar_linux::own_cpu_time;
 
 use super::adjust::Adjust;
-use crate::failure::{bad_input, tell};
+use crate::failure::{bad_input, notify};
 use anyhow::{Context, anyhow};
 use isobar_linux::actuators::manager_lock::{self, ManagerLock};
 use isobar_linux::actuators::{self, ActuatorError, Outstanding, RestoreReport, file_capabilities, state_file};
@@ -98,8 +98,8 @@ fn opened(config: &ManageConfig, options: LinuxOptions) -> anyhow::Result<(Linux
 fn put_damon_back() {
     match damon::put_back(Path::new(damon::ADMIN)) {
         Ok(false) => {}
-        Ok(true) => tell("removed the DAMON settings left by an isobar that was killed"),
-        Err(why) => tell(&format!("an isobar that was killed left DAMON settings, which cannot be removed: {why}")),
+        Ok(true) => notify("removed the DAMON settings left by an isobar that was killed"),
+        Err(why) => notify(&format!("an isobar that was killed left DAMON settings, which cannot be removed: {why}")),
     }
 }
 
@@ -232,7 +232,7 @@ fn linux_options(config: &ManageConfig, dry_run: bool) -> LinuxOptions {
 /// If another isobar manages this machine.
 pub fn only_manager() -> anyhow::Result<Option<ManagerLock>> {
     let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
-    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+    manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| notify(remark));
     Ok(manager)
 }
 
@@ -275,7 +275,7 @@ fn is_wrong_file(error: &ActuatorError) -> bool {
 pub fn give_up_what_is_not_the_callers() -> anyhow::Result<()> {
     let done = file_capabilities::give_up_what_is_not_the_callers();
     let remark = done.context("cannot give up the executable's capabilities")?;
-    remark.iter().for_each(|remark| tell(remark));
+    remark.iter().for_each(|remark| notify(remark));
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! The metrics of a run and their endpoint. It takes the moments of a run, whatever else shows
 //! them.
 
-use super::handed::Handed;
+use super::latest::LatestMetrics;
 use super::serve::Server;
-use crate::failure::tell;
+use crate::failure::notify;
 use crate::moment::seen_as_moment;
-use crate::report::{Aftermath, Reporter};
+use crate::report::{AfterRun, Reporter};
 use isobar_metrics::{About, Exposition, Taken};
 use isobar_model::{Seconds, Sensor};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
@@ -29,7 +29,7 @@ pub struct Wanted {
 pub struct Exposer {
     watch: Watch,
     exposition: Exposition,
-    handed: Arc<Handed>,
+    latest: Arc<LatestMetrics>,
     server: Server,
 }
 
@@ -40,9 +40,9 @@ impl Exposer {
     /// As [`Server::start`].
     pub fn start(wanted: Wanted) -> anyhow::Result<Self> {
         let exposition = Exposition::new(wanted.about);
-        let handed = Arc::new(Handed::new(exposition.families(), wanted.recording));
-        let server = Server::start(wanted.address, Arc::clone(&handed))?;
-        Ok(Self { watch: Watch::default(), exposition, handed, server })
+        let latest = Arc::new(LatestMetrics::new(exposition.families(), wanted.recording));
+        let server = Server::start(wanted.address, Arc::clone(&latest))?;
+        Ok(Self { watch: Watch::default(), exposition, latest, server })
     }
 
     /// The URL of the metrics.
@@ -64,20 +64,20 @@ impl Exposer {
 
     /// Says on stderr where the metrics are.
     pub fn announce(&self) {
-        tell(&self.in_words());
+        notify(&self.in_words());
     }
 
     /// Sets how often epochs are expected.
     pub fn every(&mut self, interval: Seconds) {
         self.exposition.every(interval);
-        self.handed.every(interval);
-        self.handed.begin(self.exposition.families());
+        self.latest.every(interval);
+        self.latest.begin(self.exposition.families());
     }
 
     /// The data that the endpoint answers from, for callers that change the interval of a running
     /// loop.
-    pub fn handed(&self) -> Arc<Handed> {
-        Arc::clone(&self.handed)
+    pub fn latest(&self) -> Arc<LatestMetrics> {
+        Arc::clone(&self.latest)
     }
 
     /// Takes an epoch.
@@ -91,24 +91,24 @@ impl Exposer {
         let Moment { seen, managed, plan, outcome, .. } = *moment;
         let missing: Vec<Sensor> = moment.capabilities.missing.keys().copied().collect();
         self.exposition.take(&Taken { view, seen, managed, plan, outcome, missing: &missing });
-        self.handed.hand(self.exposition.families(), dropped_lines);
+        self.latest.hand(self.exposition.families(), dropped_lines);
     }
 
     /// Shows a run through `shown`, and serves its metrics. `dropped` counts the lines of output
     /// that found no reader.
-    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter, dropped: &'a dyn Fn() -> u64) -> Beside<'a> {
-        Beside { exposer: self, shown, dropped }
+    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter, dropped: &'a dyn Fn() -> u64) -> WithMetrics<'a> {
+        WithMetrics { exposer: self, shown, dropped }
     }
 }
 
 /// Serves the metrics of a run that something else shows.
-pub struct Beside<'a> {
+pub struct WithMetrics<'a> {
     exposer: &'a mut Exposer,
     shown: &'a mut dyn Reporter,
     dropped: &'a dyn Fn() -> u64,
 }
 
-impl Observer for Beside<'_> {
+impl Observer for WithMetrics<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.shown.begin(start)
     }
@@ -122,8 +122,8 @@ impl Observer for Beside<'_> {
     }
 }
 
-impl Reporter for Beside<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+impl Reporter for WithMetrics<'_> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         self.shown.end(tally, after)
     }
 }

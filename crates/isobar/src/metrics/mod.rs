@@ -3,10 +3,10 @@
 //! answers clients, and nothing that a client does or fails to do reaches the loop.
 
 mod exposer;
-mod handed;
+mod latest;
 mod pace;
 mod serve;
 
 pub use exposer::{Exposer, Wanted};
-pub use handed::Handed;
+pub use latest::LatestMetrics;
 pub use pace::Paced;

@@ -1,7 +1,7 @@
 //! Slows a simulated run down to a pace that people and scrapers can follow, because its loop would
 //! be over in a moment. This machine needs no such pace: it runs in real time.
 
-use crate::report::{Aftermath, Reporter};
+use crate::report::{AfterRun, Reporter};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ impl Observer for Paced<'_> {
 }
 
 impl Reporter for Paced<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         self.shown.end(tally, after)
     }
 }

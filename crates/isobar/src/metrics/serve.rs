@@ -3,7 +3,7 @@
 //! connection. If all connections are taken, a new client replaces the oldest one, so that clients
 //! cannot keep others out by holding connections open.
 
-use super::handed::Handed;
+use super::latest::LatestMetrics;
 use crate::failure::bad_input;
 use anyhow::anyhow;
 use http_body_util::Full;
@@ -53,7 +53,7 @@ impl Server {
     /// Bad input if the address can never be bound. A failure if another program listens there, if
     /// the machine does not have the address, both of which may be otherwise at the next start, or
     /// if no thread can be started.
-    pub fn start(address: SocketAddr, handed: Arc<Handed>) -> anyhow::Result<Self> {
+    pub fn start(address: SocketAddr, latest: Arc<LatestMetrics>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).map_err(|why| refused(address, &why))?;
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
@@ -66,7 +66,7 @@ impl Server {
         let work = move || {
             hold_writers_signals();
             runtime.block_on(async {
-                tokio::spawn(accept(listener, handed));
+                tokio::spawn(accept(listener, latest));
                 // An error means that the sender was dropped, which is the request to stop.
                 // Connections end with the runtime.
                 let _ = stopped.await;
@@ -104,7 +104,7 @@ fn refused(address: SocketAddr, why: &io::Error) -> anyhow::Error {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, handed: Arc<Handed>) {
+async fn accept(listener: tokio::net::TcpListener, latest: Arc<LatestMetrics>) {
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -116,15 +116,15 @@ async fn accept(listener: tokio::net::TcpListener, handed: Arc<Handed>) {
             && let Some(oldest) = open.pop_front()
         {
             oldest.abort();
-            handed.turned_away.fetch_add(1, Ordering::Relaxed);
+            latest.turned_away.fetch_add(1, Ordering::Relaxed);
         }
-        open.push_back(tokio::spawn(connection(stream, Arc::clone(&handed))).abort_handle());
+        open.push_back(tokio::spawn(connection(stream, Arc::clone(&latest))).abort_handle());
     }
 }
 
-async fn connection(stream: tokio::net::TcpStream, handed: Arc<Handed>) {
+async fn connection(stream: tokio::net::TcpStream, latest: Arc<LatestMetrics>) {
     let service = service_fn(|request| {
-        let answer = answer(&request, &handed);
+        let answer = answer(&request, &latest);
         async { Ok::<_, Infallible>(answer) }
     });
     let mut http = http1::Builder::new();
@@ -132,20 +132,20 @@ async fn connection(stream: tokio::net::TcpStream, handed: Arc<Handed>) {
     http.max_buf_size(HEADER_BYTES).max_headers(MOST_HEADERS);
     let served = http.serve_connection(TokioIo::new(stream), service);
     if !matches!(tokio::time::timeout(CONNECTION, served).await, Ok(Ok(()))) {
-        handed.turned_away.fetch_add(1, Ordering::Relaxed);
+        latest.turned_away.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn answer(request: &Request<Incoming>, handed: &Handed) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, latest: &LatestMetrics) -> Response<Full<Bytes>> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        handed.turned_away.fetch_add(1, Ordering::Relaxed);
+        latest.turned_away.fetch_add(1, Ordering::Relaxed);
         let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here\n".to_owned());
         answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return answer;
     }
     match request.uri().path() {
-        "/metrics" => metrics(request, handed),
-        "/healthz" => match handed.health() {
+        "/metrics" => metrics(request, latest),
+        "/healthz" => match latest.health() {
             Ok(()) => text(StatusCode::OK, "ok\n".to_owned()),
             Err(age) => {
                 let words = format!("the last epoch ended {:.0} s ago\n", age.as_secs_f64());
@@ -156,9 +156,9 @@ fn answer(request: &Request<Incoming>, handed: &Handed) -> Response<Full<Bytes>>
     }
 }
 
-fn metrics(request: &Request<Incoming>, handed: &Handed) -> Response<Full<Bytes>> {
+fn metrics(request: &Request<Incoming>, latest: &LatestMetrics) -> Response<Full<Bytes>> {
     let form = Form::accepted(request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()));
-    let mut answer = Response::new(Full::new(Bytes::copy_from_slice(handed.text(form).as_bytes())));
+    let mut answer = Response::new(Full::new(Bytes::copy_from_slice(latest.text(form).as_bytes())));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(form.content_type()));
     answer
 }

@@ -5,8 +5,8 @@ mod inputs;
 
 pub use inputs::Inputs;
 
-use crate::failure::tell;
-use crate::report::{Aftermath, Recorded, Reporter};
+use crate::failure::notify;
+use crate::report::{AfterRun, Recorded, Reporter};
 use isobar_model::{Outcome, Plan, Sample};
 use isobar_recording::{About, Bounds, Decision, Managed, Moment, Recorder, RecordingError, TakenBack, Writer, about};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally, Undone};
@@ -38,7 +38,7 @@ pub struct Recording {
     is_simulated: bool,
     ended: Ended,
     /// Whether another part of the program reports why it ended early.
-    is_told_elsewhere: bool,
+    is_reported_elsewhere: bool,
     written: u64,
     successor: Successor,
     /// What still writes earlier recordings of the run.
@@ -85,7 +85,7 @@ impl Recording {
             file,
             is_simulated,
             ended: Ended::default(),
-            is_told_elsewhere: false,
+            is_reported_elsewhere: false,
             written: 0,
             successor: Successor::default(),
             earlier: Vec::new(),
@@ -93,8 +93,8 @@ impl Recording {
     }
 
     /// Shows a run through `shown`, and records it.
-    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter) -> Beside<'a> {
-        Beside { recording: self, shown }
+    pub fn beside<'a>(&'a mut self, shown: &'a mut dyn Reporter) -> WithRecording<'a> {
+        WithRecording { recording: self, shown }
     }
 
     /// The path of the file.
@@ -104,7 +104,7 @@ impl Recording {
 
     /// A handle that later says why the recording ended early. From now on the caller reports that.
     pub fn ended(&mut self) -> Ended {
-        self.is_told_elsewhere = true;
+        self.is_reported_elsewhere = true;
         self.ended.clone()
     }
 
@@ -138,9 +138,9 @@ impl Recording {
         self.recorder.record(moment);
         if let Some(why) = self.recorder.why_ended()
             && self.ended.0.set(why.to_string()).is_ok()
-            && !self.is_told_elsewhere
+            && !self.is_reported_elsewhere
         {
-            tell(&format!("the recording ended early, and isobar continues without it: {why}"));
+            notify(&format!("the recording ended early, and isobar continues without it: {why}"));
         }
     }
 
@@ -151,7 +151,7 @@ impl Recording {
         let before = std::mem::replace(self, Self { successor, earlier, ..next });
         let rest = move || {
             if let Err(why) = complete(before.recorder) {
-                tell(&format!("an earlier recording ended early: {why}"));
+                notify(&format!("an earlier recording ended early: {why}"));
             }
         };
         // Without a thread the file lacks only the note that it is complete.
@@ -181,12 +181,12 @@ fn complete(recorder: Recorder) -> Result<u64, RecordingError> {
 }
 
 /// Records a run that something else shows.
-pub struct Beside<'a> {
+pub struct WithRecording<'a> {
     recording: &'a mut Recording,
     shown: &'a mut dyn Reporter,
 }
 
-impl Observer for Beside<'_> {
+impl Observer for WithRecording<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.recording.begin_with(start.sample, 0);
         self.shown.begin(start)
@@ -198,8 +198,8 @@ impl Observer for Beside<'_> {
     }
 }
 
-impl Reporter for Beside<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+impl Reporter for WithRecording<'_> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         self.shown.end(tally, after)
     }
 }

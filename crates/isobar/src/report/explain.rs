@@ -2,7 +2,7 @@
 //! the decision is based on.
 
 use super::ways::WayMap;
-use super::{Aftermath, Reporter, changes, table, words};
+use super::{AfterRun, Reporter, changes, table, words};
 use crate::output::Sink;
 use crate::text::{plain, plural};
 use isobar_model::Action;
@@ -73,7 +73,7 @@ impl Observer for Explain<'_> {
 }
 
 impl Reporter for Explain<'_> {
-    fn end(&mut self, tally: &Tally, _: &Aftermath) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, _: &AfterRun) -> anyhow::Result<()> {
         let mut lines = std::mem::take(&mut self.latest);
         if lines.is_empty() {
             let most = self.limits.epochs.unwrap_or(tally.epochs);

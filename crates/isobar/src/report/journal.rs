@@ -5,7 +5,7 @@ use super::missing::Missing;
 use super::rate::{Kind, Rate};
 use super::remarks::Printed;
 use super::words::{action_in_words, concerns, facts, outcome_in_words, summary, undone, unmatched};
-use super::{Aftermath, Reporter, changes, sums};
+use super::{AfterRun, Reporter, changes, sums};
 use isobar_model::{Action, ActionOutcome};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use serde_json::Value;
@@ -51,11 +51,11 @@ impl Priority {
 pub type Fields = Vec<(&'static str, String)>;
 
 /// Takes an entry.
-pub type Say<'a> = &'a dyn Fn(Priority, String, Fields);
+pub type LogEntry<'a> = &'a dyn Fn(Priority, String, Fields);
 
 /// The reporter of `isobar daemon`.
 pub struct Journal<'a> {
-    say: Say<'a>,
+    say: LogEntry<'a>,
     /// Called once the run has begun.
     ready: &'a dyn Fn(),
     rate: Rate,
@@ -67,7 +67,7 @@ pub struct Journal<'a> {
 
 impl<'a> Journal<'a> {
     /// A reporter that calls `ready` once the run has begun.
-    pub fn new(say: Say<'a>, ready: &'a dyn Fn()) -> Self {
+    pub fn new(say: LogEntry<'a>, ready: &'a dyn Fn()) -> Self {
         let (rate, remarks, missing) = (Rate::default(), Printed::default(), Missing::default());
         Self { say, ready, rate, remarks, missing, notes: Vec::new(), dry_run: false }
     }
@@ -171,7 +171,7 @@ impl Observer for Journal<'_> {
 }
 
 impl Reporter for Journal<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         self.all(Priority::Notice, summary(tally, self.dry_run));
         self.all(Priority::Warning, after.remarks.iter().map(|remark| format!("remark: {remark}")));
         Ok(())

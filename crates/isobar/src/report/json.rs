@@ -7,7 +7,7 @@
 //! before". After a document was dropped, the next one contains all of them again.
 
 use super::clock::WallClock;
-use super::{Aftermath, Reporter};
+use super::{AfterRun, Reporter};
 use crate::output::Sink;
 use crate::text::json_line;
 use isobar_model::wire::{observation_to_json, plan_to_json};
@@ -137,7 +137,7 @@ impl Observer for Json<'_> {
 }
 
 impl Reporter for Json<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         if self.only_last.is_some() {
             return Ok(self.latest.take().map_or(Ok(()), |last| self.write(&last))?);
         }

@@ -1,11 +1,10 @@
 //! Shows a run to people and to programs. It knows the loop's events; it decides nothing and
 //! touches no machine.
 
-mod aftermath;
+mod after_run;
 mod changes;
 mod clock;
 mod explain;
-mod human;
 mod journal;
 mod json;
 mod kind;
@@ -18,18 +17,19 @@ mod rate;
 mod remarks;
 mod sums;
 mod table;
+mod text_reporter;
 pub mod triage;
 mod ways;
 mod words;
 
-pub use aftermath::{Aftermath, AppTruth, Recorded, Truth};
+pub use after_run::{AfterRun, AppTruth, Recorded, Truth};
 pub use clock::WallClock;
 pub use explain::Explain;
-pub use human::{Human, Volume};
 pub use journal::{Fields, Journal, Priority};
 pub use json::Json;
 pub use live::{Live, Size};
 pub use profiles::Profiles;
+pub use text_reporter::{TextReporter, Volume};
 pub use words::{action_in_words, concerns, machine_in_words, outcome_in_words};
 
 use isobar_runtime::{Observer, Tally};
@@ -40,5 +40,5 @@ pub trait Reporter: Observer {
     ///
     /// # Errors
     /// If the output cannot be written.
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()>;
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()>;
 }

@@ -36,7 +36,7 @@ impl Profiles {
     pub fn write(self, learnt: &[WayCurves]) -> anyhow::Result<()> {
         let file = self.0.display().to_string();
         if learnt.is_empty() {
-            failure::tell(&format!(
+            failure::notify(&format!(
                 "remark: {file} is not written: no program was measured over cache ways (policies of \
                  cache ways such as `lfoc+` do so if they may act; run longer)"
             ));

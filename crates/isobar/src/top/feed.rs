@@ -1,7 +1,7 @@
 //! The thread that delivers epochs to the screen. Epochs of this machine come at their own pace.
 //! Epochs of a simulated machine or a recording come at any speed, and can be paused.
 
-use super::source::{Source, Taped};
+use super::source::{RecordingState, Source};
 use isobar_model::ActionId;
 use isobar_tui::Question;
 use isobar_view::{View, Watch};
@@ -78,7 +78,7 @@ impl Feed<'_> {
     pub fn run(mut self, source: &mut dyn Source) -> anyhow::Result<()> {
         let mut watch = Watch::default();
         let mut paused = false;
-        self.tell_speed(paused);
+        self.notify_speed(paused);
         loop {
             let begun = Instant::now();
             let mut length = 0.0;
@@ -122,8 +122,8 @@ impl Feed<'_> {
     /// Starts or stops a recording and reports that. If the screen is gone, it needs no news.
     fn record(&self, source: &mut dyn Source) {
         let (recording, said) = match source.record() {
-            Ok(Taped::To(file)) => (Some(file.clone()), format!("recording to {file}")),
-            Ok(Taped::Ended(words)) => (None, words),
+            Ok(RecordingState::To(file)) => (Some(file.clone()), format!("recording to {file}")),
+            Ok(RecordingState::Ended(words)) => (None, words),
             Err(why) => (None, format!("{why:#}")),
         };
         let _ = self.news.send(News::Recording(recording));
@@ -138,10 +138,10 @@ impl Feed<'_> {
             }
             _ => {}
         }
-        self.tell_speed(*paused);
+        self.notify_speed(*paused);
     }
 
-    fn tell_speed(&self, paused: bool) {
+    fn notify_speed(&self, paused: bool) {
         let Pace::Times(speed) = self.pace else { return };
         let still = if paused { ", stands still" } else { "" };
         let _ = self.news.send(News::Status(format!("speed {speed}x{still}")));

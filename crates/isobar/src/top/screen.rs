@@ -1,7 +1,7 @@
 //! The terminal: takes it, draws on it, and gives it back however the program ends. It knows
 //! crossterm's events; what they do is up to the application.
 
-use super::elsewhere::Elsewhere;
+use super::daemon_link::DaemonLink;
 use super::{News, Order};
 use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -65,10 +65,10 @@ impl Drop for Taken {
 }
 
 fn give_back_before_a_panic_is_told() {
-    let tell = std::panic::take_hook();
+    let notify = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         leave_the_screen();
-        tell(panic);
+        notify(panic);
     }));
 }
 
@@ -77,7 +77,7 @@ fn give_back_before_a_panic_is_told() {
 ///
 /// # Errors
 /// The error that ended the source, or an error of the terminal.
-pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<()> {
+pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, daemon: &DaemonLink) -> anyhow::Result<()> {
     // Bad input is reported on an ordinary terminal.
     match news.recv() {
         Ok(News::Ended(done)) => return done,
@@ -94,7 +94,7 @@ pub fn show(app: &mut App, news: &Receiver<News>, orders: &Sender<Order>, elsewh
         if fresh {
             draw(&mut screen, app)?;
         }
-        match obey(app, orders, elsewhere)? {
+        match obey(app, orders, daemon)? {
             Obeyed::Quit => return Ok(()),
             Obeyed::Something => draw(&mut screen, app)?,
             Obeyed::Nothing => {}
@@ -114,15 +114,15 @@ enum Obeyed {
 }
 
 /// Waits for a key, and handles it and all keys that wait behind it.
-fn obey(app: &mut App, orders: &Sender<Order>, elsewhere: &Elsewhere) -> anyhow::Result<Obeyed> {
+fn obey(app: &mut App, orders: &Sender<Order>, daemon: &DaemonLink) -> anyhow::Result<Obeyed> {
     let (mut obeyed, mut turn) = (Obeyed::Nothing, TURN);
     while event::poll(turn)? {
         (obeyed, turn) = (Obeyed::Something, Duration::ZERO);
         match pressed(&event::read()?).map(|key| app.press(key)) {
             Some(Reply::Quit) => return Ok(Obeyed::Quit),
-            Some(Reply::FindUndo(pid)) => elsewhere.find(pid),
+            Some(Reply::FindUndo(pid)) => daemon.find(pid),
             Some(Reply::Undo) => match app.agreed() {
-                Some(question) if question.of_daemon => elsewhere.undo(question),
+                Some(question) if question.of_daemon => daemon.undo(question),
                 Some(question) => drop(orders.send(Order::Undo(question.ids))),
                 None => {}
             },
@@ -151,12 +151,12 @@ fn hear(app: &mut App, news: &Receiver<News>) -> Heard {
     loop {
         match news.try_recv() {
             Ok(News::View(view)) => app.take(view),
-            Ok(News::Status(status)) => app.tell(status),
+            Ok(News::Status(status)) => app.notify(status),
             Ok(News::Recording(file)) => app.recording(file),
             Ok(News::Question(question)) => app.ask(question),
             Ok(News::Ended(Err(why))) => return Heard::End(Err(why)),
             Ok(News::Stopped) => return Heard::End(Ok(())),
-            Ok(News::Ended(Ok(()))) => app.tell("ended: arrows go back, q quits".to_owned()),
+            Ok(News::Ended(Ok(()))) => app.notify("ended: arrows go back, q quits".to_owned()),
             Ok(News::Ready) => {}
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return heard,
         }

@@ -5,7 +5,7 @@ use isobar_view::Moment;
 
 /// Whether a recording is being made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taped {
+pub enum RecordingState {
     /// A recording is being made, to this file.
     To(String),
     /// The recording has ended; the text says what was recorded.
@@ -29,7 +29,7 @@ pub trait Source {
     ///
     /// # Errors
     /// If the file cannot be created, or could not be written.
-    fn record(&mut self) -> anyhow::Result<Taped> {
+    fn record(&mut self) -> anyhow::Result<RecordingState> {
         anyhow::bail!("this is a recording already")
     }
 }

@@ -1,6 +1,6 @@
 //! Draws the figures of a report as SVG, each under the name of its file.
 
-use super::Shown;
+use super::ReportDocument;
 use isobar_model::num;
 use isobar_pages::report::{BARS, Course, PolicyReport, Report};
 use isobar_plot::{Grid, Panel, bars, heat, panels, parts};
@@ -12,7 +12,7 @@ const NAMED_NODES: usize = 16;
 const ADDRESSES: usize = 9;
 
 /// Every figure for which the report has numbers.
-pub fn draw(shown: &Shown<'_>) -> Vec<(&'static str, String)> {
+pub fn draw(shown: &ReportDocument<'_>) -> Vec<(&'static str, String)> {
     let (report, name) = (shown.report, shown.name);
     let mut figures = vec![("exclusivity.svg", exclusivity(report, name))];
     if report.nodes > 1 {

@@ -9,5 +9,5 @@ mod text;
 mod tests;
 
 pub use figures::draw;
-pub use isobar_pages::report::{Shown, document};
+pub use isobar_pages::report::{ReportDocument, document};
 pub use text::lines;

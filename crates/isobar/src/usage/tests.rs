@@ -1,7 +1,7 @@
-use super::{Shown, document, draw, lines};
+use super::{ReportDocument, document, draw, lines};
 use isobar_pages::report::{Advice, Course, Question, Report};
 use isobar_pages::trace::{End, Header, Row, Slice};
-use isobar_pages::{Homes, Page, PageProfile, Structure, Usage, Whereabouts};
+use isobar_pages::{Homes, KernelPlacement, Page, PageProfile, Structure, Usage};
 
 /// A profile with the pages of table 2 of the paper, or of any four threads.
 fn profile(rows: &[[u64; 4]], structures: &[(&str, usize)]) -> PageProfile {
@@ -63,13 +63,13 @@ fn course(profile: &PageProfile, homes: &Homes) -> Course {
     follow.finish(profile).unwrap()
 }
 
-fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&Shown<'_>)) {
+fn shown(profile: &PageProfile, nodes: usize, timed: bool, ask: impl FnOnce(&ReportDocument<'_>)) {
     let homes = Homes::compact(nodes, profile.usage.threads()).unwrap();
     let course = timed.then(|| course(profile, &homes));
     let question = Question { homes: &homes, min_excl: 0.9, page_bytes: None, sweep: timed, course };
     let report = Report::of(profile, question).unwrap();
     let advice = Advice::of(&report, profile, "matmul.csv");
-    ask(&Shown { name: "matmul.csv", profile, report: &report, advice: &advice, remarks: &[] });
+    ask(&ReportDocument { name: "matmul.csv", profile, report: &report, advice: &advice, remarks: &[] });
 }
 
 #[test]
@@ -119,12 +119,12 @@ fn the_row_of_linux_is_what_was_observed_or_dashes_with_the_reason() {
     let dashes = none.split(" change:").next().unwrap().split_whitespace().filter(|word| *word == "-").count();
     assert_eq!(dashes, 7, "{none}");
     assert!(none.contains("not known: the file does not say"), "{none}");
-    found.linux = Some(Whereabouts { nodes: 1, node_of: vec![Some(0); found.usage.pages().len()] });
+    found.linux = Some(KernelPlacement { nodes: 1, node_of: vec![Some(0); found.usage.pages().len()] });
     let one = row(&found, 4);
     assert!(one.contains("a machine with one node, so that all of them are on node 0"), "{one}");
     let of = |node| found.usage.pages().iter().map(move |page| (page.number % 2 == 0).then_some(node)).collect();
-    let spread = Whereabouts { nodes: 8, node_of: of(3) };
-    let far = Whereabouts { nodes: 8, node_of: of(5) };
+    let spread = KernelPlacement { nodes: 8, node_of: of(3) };
+    let far = KernelPlacement { nodes: 8, node_of: of(5) };
     let spread = PageProfile { linux: Some(spread), ..found.clone() };
     let far = PageProfile { linux: Some(far), ..found };
     let half = row(&spread, 4);

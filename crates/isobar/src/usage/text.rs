@@ -1,6 +1,6 @@
 //! A report for people: how the program uses its pages, and what to do about it.
 
-use super::Shown;
+use super::ReportDocument;
 use super::bars::bar;
 use crate::text::{aligned, padded, plain, plural, short, width};
 use isobar_model::num;
@@ -22,7 +22,7 @@ const WIDE: usize = 90;
 const WIDTHS: (usize, usize) = (76, 100);
 
 /// The whole report; no line is wider than the terminal allows.
-pub fn lines(shown: &Shown<'_>, columns: usize) -> Vec<String> {
+pub fn lines(shown: &ReportDocument<'_>, columns: usize) -> Vec<String> {
     let report = shown.report;
     let columns = columns.clamp(WIDTHS.0, WIDTHS.1);
     let mut lines = head(shown, columns);
@@ -49,8 +49,8 @@ fn section(lines: &mut Vec<String>, title: &str, body: Vec<String>) {
     }
 }
 
-fn head(shown: &Shown<'_>, columns: usize) -> Vec<String> {
-    let Shown { report, profile, .. } = shown;
+fn head(shown: &ReportDocument<'_>, columns: usize) -> Vec<String> {
+    let ReportDocument { report, profile, .. } = shown;
     let pages = plural(u64::try_from(report.pages).unwrap_or(u64::MAX), "page");
     let (page, all) = (size(report.page_bytes.into()), size(report.bytes()));
     let what = if profile.header.sampled.is_some() { "sampled accesses" } else { "accesses" };
@@ -120,7 +120,7 @@ fn sparkline(figures: &[f64]) -> String {
     padded(&means.iter().map(height).collect::<String>(), BAR, true)
 }
 
-fn structures(shown: &Shown<'_>, columns: usize) -> Vec<String> {
+fn structures(shown: &ReportDocument<'_>, columns: usize) -> Vec<String> {
     let report = shown.report;
     let all = joined(&report.structures, report.min_excl);
     let listed = all.iter().take_while(|one| one.percent.is_some_and(|percent| percent >= LISTED));
@@ -136,7 +136,7 @@ fn structures(shown: &Shown<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-fn structure(one: &StructureUse, shown: &Shown<'_>, columns: usize) -> Vec<String> {
+fn structure(one: &StructureUse, shown: &ReportDocument<'_>, columns: usize) -> Vec<String> {
     let used = match (one.sharing(shown.report.min_excl), one.exclusivity) {
         (Sharing::Exclusive, Some(part)) => format!("exclusive ({:.0} %)", part * 100.0),
         (Sharing::MostlyExclusive, Some(part)) => format!("mostly exclusive ({:.0} %)", part * 100.0),
@@ -155,7 +155,7 @@ fn structure(one: &StructureUse, shown: &Shown<'_>, columns: usize) -> Vec<Strin
 }
 
 /// Which thread touched it first, and how much of its accesses are remote then.
-fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
+fn first(one: &StructureUse, shown: &ReportDocument<'_>) -> String {
     let name = |thread: u32| {
         let name = shown.profile.threads.get(num::index(thread));
         name.map_or_else(|| format!("T{thread}"), |name| short(name, 12))
@@ -173,7 +173,7 @@ fn first(one: &StructureUse, shown: &Shown<'_>) -> String {
     }
 }
 
-fn mappings(shown: &Shown<'_>, columns: usize) -> Vec<String> {
+fn mappings(shown: &ReportDocument<'_>, columns: usize) -> Vec<String> {
     let head = ["", "pages", "accesses", "change", "pages", "accesses", "change", "remote"];
     let above = "                    imbalance, %             on best node, %     accesses, %";
     let mut rows = vec![head.map(str::to_owned).to_vec()];

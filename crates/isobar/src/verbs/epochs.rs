@@ -1,7 +1,7 @@
 //! Runs the loop over this machine or a simulated one, or plays a recording, epoch by epoch, for
 //! verbs that set their own pace: `top` and `doctor`.
 
-use super::watch::{Needed, Tape, Target};
+use super::watch::{Needed, RecordingTemplate, Target};
 use crate::failure::bad_input;
 use crate::machines::{linux, simulated};
 use crate::metrics::Exposer;
@@ -9,7 +9,7 @@ use crate::moment::seen_as_moment;
 use crate::past::Past;
 use crate::record::Recording;
 use crate::text::plural;
-use crate::top::{Source, Taped};
+use crate::top::{RecordingState, Source};
 use isobar_model::{ActionId, Machine, Seconds, Sensor};
 use isobar_runtime::settings::Config;
 use isobar_runtime::{Loop, RunError, Surroundings, Tally, policies};
@@ -83,14 +83,14 @@ fn looped<M: Machine, R>(
     mut exposer: Option<Exposer>,
     work: &mut dyn FnMut(&mut dyn Source) -> anyhow::Result<R>,
 ) -> anyhow::Result<R> {
-    let tape = needed.tape();
+    let template = needed.recording_template();
     let Needed { policy, rules, limits, .. } = needed;
     exposer.iter_mut().for_each(|exposer| exposer.every(limits.interval));
     let mut run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
     let mut recording = None;
     let begun = run.begin().map(drop).map_err(anyhow::Error::from);
     let done = begun.and_then(|()| {
-        let mut epochs = Epochs { run: &mut run, tape: &tape, recording: &mut recording };
+        let mut epochs = Epochs { run: &mut run, template: &template, recording: &mut recording };
         with(&mut epochs, exposer, work)
     });
     let ended = ended(done, run.finish());
@@ -147,7 +147,7 @@ impl Source for Exposed<'_> {
         self.source.undo(ids)
     }
 
-    fn record(&mut self) -> anyhow::Result<Taped> {
+    fn record(&mut self) -> anyhow::Result<RecordingState> {
         self.source.record()
     }
 }
@@ -164,7 +164,7 @@ impl Source for Recorded {
 /// The loop as a source, with its recording.
 struct Epochs<'l, 'a, M: Machine> {
     run: &'l mut Loop<'a, M>,
-    tape: &'l Tape,
+    template: &'l RecordingTemplate,
     recording: &'l mut Option<Recording>,
 }
 
@@ -186,19 +186,19 @@ impl<M: Machine> Source for Epochs<'_, '_, M> {
         said.collect::<Vec<_>>().join("; ")
     }
 
-    fn record(&mut self) -> anyhow::Result<Taped> {
+    fn record(&mut self) -> anyhow::Result<RecordingState> {
         if let Some(recording) = self.recording.take() {
             let file = recording.file().display().to_string();
             let epochs = recording.finish()?.epochs;
-            return Ok(Taped::Ended(format!("{} recorded to {file}", plural(epochs, "epoch"))));
+            return Ok(RecordingState::Ended(format!("{} recorded to {file}", plural(epochs, "epoch"))));
         }
-        let mut recording = self.tape.start()?;
+        let mut recording = self.template.start()?;
         if let Some(epoch) = self.run.latest() {
             recording.begin_with(epoch.sample, epoch.number);
         }
         let file = recording.file().display().to_string();
         *self.recording = Some(recording);
-        Ok(Taped::To(file))
+        Ok(RecordingState::To(file))
     }
 }
 

@@ -6,7 +6,7 @@ use super::options::{positive_seconds, speed};
 use super::recording::RecordOptions;
 use super::watch::{self, Needed, WatchArgs};
 use crate::output::{Chunks, Queue};
-use crate::report::{Human, Json, Profiles, Size, Volume};
+use crate::report::{Json, Profiles, Size, TextReporter, Volume};
 use crate::terminal;
 use anyhow::{Context, ensure};
 use isobar_model::Seconds;
@@ -100,7 +100,7 @@ fn show(args: &Manage, needed: Needed, queue: &Queue) -> anyhow::Result<()> {
         return watch::drive(needed, queue, &mut Json::new(&mut out, clock));
     }
     let size = io::stdout().is_terminal().then_some(size as fn() -> Size);
-    watch::drive(needed, queue, &mut Human::new(&mut out, size, clock, volume(args)))
+    watch::drive(needed, queue, &mut TextReporter::new(&mut out, size, clock, volume(args)))
 }
 
 /// Asks the kernel for SIGTERM when the parent ends (`PR_SET_PDEATHSIG`, prctl(2)). The signal is

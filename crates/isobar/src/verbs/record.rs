@@ -5,7 +5,7 @@ use super::options::positive_seconds;
 use super::recording::RecordOptions;
 use super::watch::{self, Needed, ONLY_DECIDE, WatchArgs, policy_or};
 use crate::output::{Chunks, Queue, Sink};
-use crate::report::{Aftermath, Recorded, Reporter, concerns, machine_in_words};
+use crate::report::{AfterRun, Recorded, Reporter, concerns, machine_in_words};
 use crate::signals::StopFlag;
 use crate::text::plural;
 use isobar_model::{Bytes, Seconds};
@@ -59,20 +59,20 @@ impl Verb for Record {
         needed.recording = Some((self.output.clone(), self.bounds.bounds()));
         let queue = Queue::to_stdout(watch::notice(self.watch.json))?;
         let mut out = Chunks::of(&queue);
-        let mut shown = Shown { out: &mut out, file: &self.output, json: self.watch.json };
+        let mut shown = RecordReporter { out: &mut out, file: &self.output, json: self.watch.json };
         let done = watch::drive(needed, &queue, &mut shown);
         watch::finish(done, queue)
     }
 }
 
 /// Prints where the recording goes, and at the end how large it is.
-struct Shown<'a> {
+struct RecordReporter<'a> {
     out: &'a mut dyn Sink,
     file: &'a Path,
     json: bool,
 }
 
-impl Observer for Shown<'_> {
+impl Observer for RecordReporter<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         if self.json {
             return Ok(());
@@ -92,8 +92,8 @@ impl Observer for Shown<'_> {
     }
 }
 
-impl Reporter for Shown<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+impl Reporter for RecordReporter<'_> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         // If it is missing, recording failed, which is reported elsewhere.
         let Some(Recorded { epochs, left_out, bytes }) = after.recorded else { return Ok(()) };
         let (seconds, planned) = (tally.time.0, tally.planned);

@@ -142,7 +142,7 @@ impl Reproduce {
         let progress = Progress::of("runs");
         let seen = sensitivity(paper, options, &|kind, done, all| match all {
             0 => progress.busy(&format!("{name}, {kind}")),
-            _ => progress.tell(done, all),
+            _ => progress.notify(done, all),
         });
         progress.end();
         let seen = seen.map_err(|error| anyhow::Error::from(error).context(format!("the experiments of {name}")))?;
@@ -173,7 +173,7 @@ impl Verb for Reproduce {
         for (name, run) in wanted(self.paper) {
             let progress = Progress::of("runs");
             progress.busy(name);
-            let done = run(&options, &|done, all| progress.tell(done, all));
+            let done = run(&options, &|done, all| progress.notify(done, all));
             progress.end();
             let done =
                 done.map_err(|error| anyhow::Error::from(error).context(format!("the experiments of {name}")))?;

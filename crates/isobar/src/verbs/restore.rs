@@ -4,12 +4,12 @@
 use super::Verb;
 use super::pages::undo;
 use crate::daemon;
-use crate::failure::{BadInput, bad_input, tell};
+use crate::failure::{BadInput, bad_input, notify};
 use crate::input;
 use crate::machines::linux;
 use crate::text::{json_line, plain};
 use anyhow::Error;
-use isobar_linux::actuators::origins::WentBack;
+use isobar_linux::actuators::origins::RestoredPages;
 use isobar_runtime::settings::Config;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -84,7 +84,7 @@ impl Verb for Restore {
         }
         let mut failures = failures.into_iter();
         let first = failures.next();
-        failures.for_each(|why| tell(&format!("{why:#}")));
+        failures.for_each(|why| notify(&format!("{why:#}")));
         first.map_or(Ok(()), Err)
     }
 }
@@ -97,7 +97,7 @@ impl Restore {
         let read = Config::load(file.as_deref(), &[], &input::settings);
         let config = match read {
             Err(error) if self.config.is_none() => {
-                tell(&format!("{error}: using the default state file"));
+                notify(&format!("{error}: using the default state file"));
                 Config::default()
             }
             read => read.map_err(bad_input)?,
@@ -106,7 +106,7 @@ impl Restore {
     }
 }
 
-fn all_to_json(all: &[WentBack]) -> Vec<Value> {
+fn all_to_json(all: &[RestoredPages]) -> Vec<Value> {
     all.iter().map(undo::document).collect()
 }
 

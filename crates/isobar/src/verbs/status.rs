@@ -3,7 +3,7 @@
 use super::Verb;
 use super::talk::Talk;
 use crate::text::{json_line, plain, plural};
-use isobar_control::{ActionLine, Answer, GroupLine, Request, Status as Standing};
+use isobar_control::{ActionLine, Answer, GroupLine, Request, Status as DaemonState};
 use std::io::Write;
 
 /// Show the state of the daemon and its last actions
@@ -42,8 +42,8 @@ impl Verb for Status {
     }
 }
 
-fn lines(status: &Standing, last: usize) -> Vec<String> {
-    let Standing { version, pid, machine, policy, interval_seconds, .. } = status;
+fn lines(status: &DaemonState, last: usize) -> Vec<String> {
+    let DaemonState { version, pid, machine, policy, interval_seconds, .. } = status;
     let mode = match (status.paused, status.dry_run) {
         (true, _) => "PAUSED (`isobar resume` ends that)",
         (false, true) => "dry run: nothing is changed",
@@ -73,7 +73,7 @@ fn lines(status: &Standing, last: usize) -> Vec<String> {
     lines
 }
 
-fn so_far(status: &Standing) -> String {
+fn so_far(status: &DaemonState) -> String {
     let changed = status.changed_now.map(|count| format!(", {count} changed now")).unwrap_or_default();
     let own = status
         .own_cpu_percent
@@ -91,7 +91,7 @@ fn so_far(status: &Standing) -> String {
     )
 }
 
-fn actions(status: &Standing, last: usize) -> Vec<String> {
+fn actions(status: &DaemonState, last: usize) -> Vec<String> {
     if status.recent.is_empty() {
         return vec!["no action yet".to_owned()];
     }
@@ -119,7 +119,7 @@ mod tests {
             became: "done".into(),
             ..ActionLine::default()
         };
-        let status = Standing {
+        let status = DaemonState {
             version: "0.1.0".into(),
             pid: 7,
             machine: "this machine".into(),
@@ -129,7 +129,7 @@ mod tests {
             interval_seconds: 1.0,
             reload_refused: Some("x.toml: line 3".into()),
             recent: vec![line],
-            ..Standing::default()
+            ..DaemonState::default()
         };
         let text = lines(&status, 5).join("\n");
         for piece in [

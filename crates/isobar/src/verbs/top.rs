@@ -11,7 +11,7 @@ use crate::machines::linux;
 use crate::signals::StopFlag;
 use crate::terminal;
 use crate::text::json_line;
-use crate::top::{self, Elsewhere, Feed, News, Order, Pace};
+use crate::top::{self, DaemonLink, Feed, News, Order, Pace};
 use anyhow::Context;
 use isobar_tui::{App, Kind, Setup};
 use isobar_view::{View, group};
@@ -199,7 +199,7 @@ impl Top {
         let (name, named) = mpsc::channel();
         let watches_this = self.watch.machine.is_none() && !self.act;
         let socket = watches_this.then(|| daemon::find(None));
-        let elsewhere = Elsewhere { socket, news: report.clone() };
+        let elsewhere = DaemonLink { socket, news: report.clone() };
         thread::scope(|scope| {
             thread::Builder::new()
                 .name("epochs".into())

@@ -1,7 +1,7 @@
 //! `isobar trace`: records how a program accesses its pages, in a file.
 
 use super::{Verb, passing};
-use crate::failure::{Ended, bad_input, tell};
+use crate::failure::{Ended, bad_input, notify};
 use anyhow::Context;
 use isobar_tracer::{ENGINES, Engine, Job, Traced, TracerError, engine};
 use std::ffi::OsString;
@@ -68,7 +68,7 @@ impl Verb for Trace {
         if self.json {
             eprintln!("{}", json(&traced));
         } else {
-            self.lines(&traced).iter().for_each(|line| tell(line));
+            self.lines(&traced).iter().for_each(|line| notify(line));
         }
         Err(Ended::of(passing::code(status)).into())
     }

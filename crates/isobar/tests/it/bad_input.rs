@@ -141,7 +141,7 @@ fn a_workload_that_is_not_there_or_names_an_unknown_program_is_refused() {
 
 /// Runs a workload, with other files beside it, under `linux`.
 #[track_caller]
-fn simulated(workload: &str, others: &[(&str, &str)]) -> crate::support::Said {
+fn simulated(workload: &str, others: &[(&str, &str)]) -> crate::support::CommandOutput {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     others.iter().for_each(|(name, text)| std::fs::write(path(name), text).unwrap());

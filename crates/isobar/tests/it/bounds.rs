@@ -105,7 +105,7 @@ fn a_pipe_that_ends_is_read_as_a_file_is() {
 #[test]
 fn what_is_long_is_not_repeated_whole() {
     let name = "x".repeat(100_000);
-    let short = |said: crate::support::Said, pieces: &[&str]| {
+    let short = |said: crate::support::CommandOutput, pieces: &[&str]| {
         said.refused(pieces);
         assert!(said.err.len() < 2500, "{} bytes: {}", said.err.len(), said.err);
     };

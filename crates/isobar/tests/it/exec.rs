@@ -1,7 +1,7 @@
 //! Policies that are programs, as a user runs them: `--policy exec:CMD`.
 
 use crate::support::processes::eventually;
-use crate::support::{Said, command, isobar, isobar_with, observation};
+use crate::support::{CommandOutput, command, isobar, isobar_with, observation};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn what_is_no_program_is_bad_input_in_every_verb() {
 }
 
 /// Runs `isobar sim` on one thread, so that the order of its messages is fixed.
-fn sim(workload: &str, policies: &str) -> Said {
+fn sim(workload: &str, policies: &str) -> CommandOutput {
     isobar(&["sim", workload, "--policy", policies, "--schedules", "sampled", "--jobs", "1", "--json"])
 }
 

@@ -1,6 +1,6 @@
 //! The executable with file capabilities, run by users inside and outside its group.
 
-use crate::support::{Said, said};
+use crate::support::{CommandOutput, said};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ impl Installed {
     }
 
     /// Runs it as nobody, with an additional group.
-    fn run(&self, group: Option<u32>, args: &[&str]) -> Said {
+    fn run(&self, group: Option<u32>, args: &[&str]) -> CommandOutput {
         let groups = group.map_or("--clear-groups".to_owned(), |group| format!("--groups={group}"));
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", &groups]).arg(&self.binary).args(args);

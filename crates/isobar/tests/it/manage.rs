@@ -3,7 +3,7 @@
 //! reported.
 
 use crate::support::processes::{Kept, state_in};
-use crate::support::{Said, command, isobar, said};
+use crate::support::{CommandOutput, command, isobar, said};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn manage(rest: &[&str]) -> Said {
+fn manage(rest: &[&str]) -> CommandOutput {
     let folder = tempfile::tempdir().unwrap();
     let state = state_in(folder.path());
     let args = ["manage", "--interval", "0.3", "--for", "0.9", "--set", &state];

@@ -5,7 +5,7 @@
 mod stand_in;
 
 use crate::support::processes::Kept;
-use crate::support::{Said, command, said};
+use crate::support::{CommandOutput, command, said};
 use numasim_page::{Mapping, Words, layout};
 use serde_json::Value;
 use stand_in::{Plugin, RATE};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-fn manage(page: &Path, rest: &[&str]) -> Said {
+fn manage(page: &Path, rest: &[&str]) -> CommandOutput {
     let args = ["manage", "--interval", "0.4", "--for", "1.3", "--policy", "linux", "--dry-run"];
     let args: Vec<&str> = args.iter().chain(rest).copied().collect();
     said(&command(&args).env("ISOBAR_NUMASIM_PAGE", page).output().unwrap())

@@ -10,7 +10,7 @@ fn example(name: &str) -> String {
     format!("{}/../../examples/pages/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn pages(path: &str, options: &str) -> crate::support::Said {
+fn pages(path: &str, options: &str) -> crate::support::CommandOutput {
     let mut words = vec!["pages", path];
     words.extend(options.split_whitespace());
     isobar(&words)

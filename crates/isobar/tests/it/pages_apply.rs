@@ -2,7 +2,7 @@
 //! what cannot be done is refused in one line. Where pages end up is checked on a machine with four
 //! nodes (`tests/vm`).
 
-use crate::support::{Said, isobar, run};
+use crate::support::{CommandOutput, isobar, run};
 use isobar_pages::trace::{FirstTouch, Header, Region, RegionKind, Row, Slice, Thread, Writer};
 use serde_json::Value;
 use std::fs;
@@ -168,7 +168,9 @@ fn what_cannot_be_done_is_refused_in_one_line() {
     let file = folder.path().join("run.trace");
     trace(&file, &kernel.regions(), vec![1]);
     let file = file.to_str().unwrap();
-    let apply = |more: &str| -> Said { run(&format!("pages apply {more}").replace("FILE", file).replace("PID", &pid)) };
+    let apply = |more: &str| -> CommandOutput {
+        run(&format!("pages apply {more}").replace("FILE", file).replace("PID", &pid))
+    };
     apply("FILE").refused(&["a trace and a process id"]);
     apply("FILE many").refused(&["`many` is not a process id"]);
     apply("FILE 4194999").refused(&["no process 4194999"]);

@@ -3,14 +3,14 @@
 
 use crate::stop::Manage;
 use crate::support::processes::Kept;
-use crate::support::{Said, command, file, isobar, said};
+use crate::support::{CommandOutput, command, file, isobar, said};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn restore(state: &Path) -> Said {
+fn restore(state: &Path) -> CommandOutput {
     isobar(&["restore", "--state", state.to_str().unwrap()])
 }
 

@@ -2,7 +2,7 @@
 //! not put back.
 
 use crate::support::processes::{Kept, eventually, state_in};
-use crate::support::{Said, command, isobar, said};
+use crate::support::{CommandOutput, command, isobar, said};
 use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -50,7 +50,7 @@ impl Manage {
     }
 
     /// Waits until it ends, and reads its output meanwhile.
-    pub fn end(mut self) -> (Said, Ended) {
+    pub fn end(mut self) -> (CommandOutput, Ended) {
         let mut out = Vec::new();
         self.child.stdout.take().unwrap().read_to_end(&mut out).unwrap();
         let mut said = said(&self.child.wait_with_output().unwrap());

@@ -1,7 +1,7 @@
 //! `isobar study` on the examples of the repository: tables for people, JSON, counts, solutions by
 //! the user, and bad input.
 
-use crate::support::{Said, command, file, isobar, said};
+use crate::support::{CommandOutput, command, file, isobar, said};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::time::Duration;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Runs a study with its paths relative to the root of the repository.
-fn study(words: &str) -> Said {
+fn study(words: &str) -> CommandOutput {
     let args: Vec<&str> = ["study"].into_iter().chain(words.split_whitespace()).collect();
     said(&command(&args).current_dir(ROOT).output().unwrap())
 }

@@ -1,8 +1,8 @@
 //! The result of the search: the best arrangement, by names, and a bound on how good any
 //! arrangement can be.
 
-use crate::across::BASE;
 use crate::compare::{Comparison, shorter};
+use crate::policy_matrix::BASE;
 use isobar_model::metrics::Summary;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Shows how claims depend on estimates, as text for people: a row for each claim, and two columns
 //! for each kind of estimate.
 
-use crate::reproduce::sensitivity::{Answer, Sensitivity, Standing};
+use crate::reproduce::sensitivity::{Answer, ClaimState, Sensitivity};
 use isobar_model::text::hanging;
 use std::fmt::Write;
 
@@ -42,9 +42,9 @@ pub fn sensitivity_table(seen: &Sensitivity) -> String {
          {}: of {} claims {} are reproduced, {} open, {} not reproduced.",
         seen.paper,
         seen.claims.len(),
-        of(Standing::Reproduced),
-        of(Standing::Open),
-        of(Standing::NotReproduced)
+        of(ClaimState::Reproduced),
+        of(ClaimState::Open),
+        of(ClaimState::NotReproduced)
     );
     text
 }
@@ -78,12 +78,12 @@ fn cell(answer: &Answer) -> String {
     format!("{}/{}", answer.sign.word(), answer.size.word())
 }
 
-const fn standing(standing: Standing) -> &'static str {
+const fn standing(standing: ClaimState) -> &'static str {
     match standing {
-        Standing::Reproduced => "reproduced",
-        Standing::Open => "open",
-        Standing::NotReproduced => "not reproduced",
-        Standing::NotPrinted | Standing::Untouched => "-",
+        ClaimState::Reproduced => "reproduced",
+        ClaimState::Open => "open",
+        ClaimState::NotReproduced => "not reproduced",
+        ClaimState::NotPrinted | ClaimState::Untouched => "-",
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
             claim: "slow is slow",
             given: answer(Verdict::Agrees),
             ends: vec![ends; kinds],
-            standing: Standing::Open,
+            standing: ClaimState::Open,
         };
         let estimate = Estimated { name: "link rates", what: "what a link carries" };
         Sensitivity { paper: "nmass", estimates: vec![estimate; kinds], claims: vec![claim] }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn what_no_estimate_touches_is_told_apart() {
         let mut one = seen(1);
-        (one.claims[0].ends, one.claims[0].standing) = (Vec::new(), Standing::Untouched);
+        (one.claims[0].ends, one.claims[0].standing) = (Vec::new(), ClaimState::Untouched);
         assert!(sensitivity_table(&one).contains("nmass-1   -               yes/-      -        -\n"));
     }
 

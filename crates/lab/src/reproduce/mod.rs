@@ -28,5 +28,5 @@ pub use nmass::NMASS;
 pub use options::Options;
 pub use pages::pages;
 pub use part::{Paper, Part, Progress};
-pub use sensitivity::{Answer, Ends, Estimated, Sensitivity, Standing, Tested, sensitivity};
+pub use sensitivity::{Answer, ClaimState, Ends, Estimated, Sensitivity, Tested, sensitivity};
 pub use table::claims_table;

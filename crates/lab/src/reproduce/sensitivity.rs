@@ -20,7 +20,7 @@ use serde::Serialize;
 /// The standing of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ClaimState {
     /// Its sign agrees at both ends of every estimate.
     Reproduced,
     /// Its sign flips within the range of an estimate.
@@ -67,7 +67,7 @@ pub struct Tested {
     /// One entry for each kind of estimate that touches the claim.
     pub ends: Vec<Ends>,
     /// The standing that follows.
-    pub standing: Standing,
+    pub standing: ClaimState,
 }
 
 /// A kind of estimate that was moved to its ends.
@@ -151,13 +151,13 @@ fn tested(claim: &Claim, ends: Vec<Ends>) -> Tested {
 
 /// The standing that follows from the sign with the estimates unchanged, and from the signs at all
 /// ends.
-fn standing(given: Verdict, ends: &[Verdict]) -> Standing {
+fn standing(given: Verdict, ends: &[Verdict]) -> ClaimState {
     match given {
-        Verdict::NotPrinted => Standing::NotPrinted,
-        _ if ends.is_empty() => Standing::Untouched,
-        _ if ends.iter().any(|sign| *sign != given) => Standing::Open,
-        Verdict::Agrees => Standing::Reproduced,
-        Verdict::Differs => Standing::NotReproduced,
+        Verdict::NotPrinted => ClaimState::NotPrinted,
+        _ if ends.is_empty() => ClaimState::Untouched,
+        _ if ends.iter().any(|sign| *sign != given) => ClaimState::Open,
+        Verdict::Agrees => ClaimState::Reproduced,
+        Verdict::Differs => ClaimState::NotReproduced,
     }
 }
 
@@ -210,11 +210,11 @@ mod tests {
         let seen = sensitivity(&Paper { name: "fake", parts: PARTS }, &OPTIONS, &|_, _, _| ()).unwrap();
         let standings: Vec<_> = seen.claims.iter().map(|claim| (claim.id, claim.standing)).collect();
         let expected = [
-            ("a", Standing::Reproduced),
-            ("b", Standing::Open),
-            ("c", Standing::NotReproduced),
-            ("d", Standing::NotPrinted),
-            ("e", Standing::Untouched),
+            ("a", ClaimState::Reproduced),
+            ("b", ClaimState::Open),
+            ("c", ClaimState::NotReproduced),
+            ("d", ClaimState::NotPrinted),
+            ("e", ClaimState::Untouched),
         ];
         assert_eq!(standings, expected);
         let flipped = &seen.claims[1].ends[0];
@@ -226,11 +226,11 @@ mod tests {
 
     #[test]
     fn a_claim_stands_by_its_signs() {
-        assert_eq!(standing(Agrees, &[]), Standing::Untouched);
-        assert_eq!(standing(Agrees, &[Agrees, Differs]), Standing::Open);
-        assert_eq!(standing(Differs, &[Differs, Agrees]), Standing::Open);
-        assert_eq!(standing(Differs, &[Differs]), Standing::NotReproduced);
-        assert_eq!(standing(NotPrinted, &[]), Standing::NotPrinted);
+        assert_eq!(standing(Agrees, &[]), ClaimState::Untouched);
+        assert_eq!(standing(Agrees, &[Agrees, Differs]), ClaimState::Open);
+        assert_eq!(standing(Differs, &[Differs, Agrees]), ClaimState::Open);
+        assert_eq!(standing(Differs, &[Differs]), ClaimState::NotReproduced);
+        assert_eq!(standing(NotPrinted, &[]), ClaimState::NotPrinted);
     }
 
     #[test]

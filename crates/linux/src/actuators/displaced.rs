@@ -7,7 +7,7 @@
 //! good.
 
 use super::entries::Original;
-use super::given::Given;
+use super::mask_set::MaskSet;
 use crate::kernel::affinity::{self, is_pinned};
 use crate::kernel::cgroup::Cpusets;
 use crate::kernel::cpu_model::{online_cpus, possible_cpus};
@@ -54,11 +54,11 @@ impl Limits {
 pub fn asked_for<'a>(
     (pid, tid): (Pid, Tid),
     mask: &CpuSet,
-    given: impl Iterator<Item = &'a Given>,
+    given: impl Iterator<Item = &'a MaskSet>,
     limits: &mut Limits,
 ) -> CpuSet {
     let is_wider = |wide: &&CpuSet| mask.is_subset(wide) && mask != *wide && !mask.is_empty();
-    let wider: Vec<&CpuSet> = given.flat_map(Given::several).filter(is_wider).collect();
+    let wider: Vec<&CpuSet> = given.flat_map(MaskSet::several).filter(is_wider).collect();
     if wider.is_empty() || limits.online().is_none() {
         return mask.clone();
     }
@@ -71,7 +71,7 @@ pub fn asked_for<'a>(
 
 /// Whether a thread has this mask from isobar: either as isobar set it, or what is left of it.
 #[must_use]
-pub fn is_given(pid: Pid, tid: Tid, mask: &CpuSet, ours: &Given) -> bool {
+pub fn is_given(pid: Pid, tid: Tid, mask: &CpuSet, ours: &MaskSet) -> bool {
     let asked = || asked_for((pid, tid), mask, std::iter::once(ours), &mut Limits::default());
     ours.contains(mask) || ours.contains(&asked())
 }
@@ -181,9 +181,12 @@ mod tests {
         assert_eq!(left("0-1,3-7", None), "0-1,3", "CPU 2 went offline");
         assert_eq!(left("0-7", Some("2-5")), "2-3", "the cpuset left CPUs 0 and 1");
         let own = identity::own_pid();
-        assert!(is_given(own, Tid(own.0), &set("0-3"), &Given::one(&set("0-3"))));
-        assert!(!is_given(own, Tid(own.0), &set("900"), &Given::one(&set("900-901"))), "CPU 901 went, and 900 stayed?");
-        assert!(!is_given(own, Tid(own.0), &set("0"), &Given::one(&set("1"))));
+        assert!(is_given(own, Tid(own.0), &set("0-3"), &MaskSet::one(&set("0-3"))));
+        assert!(
+            !is_given(own, Tid(own.0), &set("900"), &MaskSet::one(&set("900-901"))),
+            "CPU 901 went, and 900 stayed?"
+        );
+        assert!(!is_given(own, Tid(own.0), &set("0"), &MaskSet::one(&set("1"))));
     }
 
     #[test]

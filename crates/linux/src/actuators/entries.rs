@@ -1,7 +1,7 @@
 //! What the state file records of one process and of one thread, and how isobar's masks are
 //! distinguished from their owners'. Pure.
 
-use super::given::Given;
+use super::mask_set::MaskSet;
 use isobar_model::{CpuId, CpuSet, NodeId, Pages, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub struct ProcessEntry {
     pub since: u64,
     /// The masks that a task may have inherited from one of its threads: those that isobar gave its
     /// threads. A mask stays here long after the last thread had it.
-    pub history: Given,
+    pub history: MaskSet,
     /// The mask for a task that inherited a mask of ours: the widest mask among the moved threads.
     pub original: Original,
     /// Its cgroups (`/proc/PID/cgroup`) when isobar first moved one of its threads. Descendants
@@ -33,7 +33,7 @@ pub struct ProcessEntry {
     /// The masks of threads that were put back just now and whose records are gone: tasks that they
     /// had made until then still have them.
     #[serde(skip)]
-    pub put_back: Given,
+    pub put_back: MaskSet,
 }
 
 /// A thread whose affinity its owner has set.
@@ -56,7 +56,7 @@ pub struct ThreadEntry {
     pub original: Original,
     /// The masks one of which it has now, unless someone else changed it: the one that isobar set
     /// last and, while a move is under way, also those that are set next.
-    pub ours: Given,
+    pub ours: MaskSet,
 }
 
 /// An affinity before isobar's change.
@@ -102,7 +102,7 @@ pub struct Entry {
     /// the affinity that it had before any change by isobar
     pub original: Original,
     /// the masks that isobar gave it earlier, if it still has one of them
-    pub placed: Option<Given>,
+    pub placed: Option<MaskSet>,
     /// the CPU that isobar is about to put it on
     pub cpu: CpuId,
     /// the CPUs that it may run on afterwards, `cpu` among them

@@ -28,7 +28,7 @@ struct AtWork {
 
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ForkState {
     /// No thread can still be making another.
     Done,
     /// Running threads may still be making others; that cannot be decided yet.
@@ -45,7 +45,7 @@ impl Forking {
 
     /// Looks at the threads of the ledger's processes, at each until it cannot be making another
     /// any more.
-    pub fn look(&mut self, ledger: &Ledger) -> Look {
+    pub fn look(&mut self, ledger: &Ledger) -> ForkState {
         let mut at_work = BTreeMap::new();
         let processes = ledger.processes.iter().filter(|(pid, entry)| identity::lives(**pid, Tid(pid.0), entry.start));
         for (pid, tid, stat) in processes.flat_map(|(pid, _)| threads(*pid)) {
@@ -64,9 +64,9 @@ impl Forking {
         }
         self.at_work = at_work;
         match (self.at_work.is_empty(), self.at_work.values().any(|one| one.seen)) {
-            (true, _) => Look::Done,
-            (false, false) => Look::Running,
-            (false, true) => Look::AtWork,
+            (true, _) => ForkState::Done,
+            (false, false) => ForkState::Running,
+            (false, true) => ForkState::AtWork,
         }
     }
 
@@ -130,10 +130,10 @@ mod tests {
         let spinner = Spinner::start();
         let (ledger, mut forking) = (spinner.ledger(), Forking::begin());
         let before = spinner.user_ticks();
-        assert_eq!(forking.look(&ledger), Look::Running);
+        assert_eq!(forking.look(&ledger), ForkState::Running);
         let began = Instant::now();
-        while forking.look(&ledger) == Look::Running && began.elapsed().as_secs() < 20 {}
-        assert_eq!(forking.look(&ledger), Look::Done);
+        while forking.look(&ledger) == ForkState::Running && began.elapsed().as_secs() < 20 {}
+        assert_eq!(forking.look(&ledger), ForkState::Done);
         assert!(spinner.user_ticks() >= before + 2, "two ticks of user time have passed");
         assert_eq!(forking.left(), BTreeMap::new(), "it was not seen in a fork");
     }
@@ -142,7 +142,7 @@ mod tests {
     fn threads_younger_than_the_put_back_are_not_waited_for() {
         let spinner = Spinner::start();
         let mut forking = Forking { since: 0, ..Forking::begin() };
-        assert_eq!(forking.look(&spinner.ledger()), Look::Done);
+        assert_eq!(forking.look(&spinner.ledger()), ForkState::Done);
     }
 
     #[test]
@@ -150,6 +150,6 @@ mod tests {
         let spinner = Spinner::start();
         let mut ledger = spinner.ledger();
         ledger.processes.values_mut().for_each(|entry| entry.start -= 1);
-        assert_eq!(Forking::begin().look(&ledger), Look::Done);
+        assert_eq!(Forking::begin().look(&ledger), ForkState::Done);
     }
 }

@@ -124,7 +124,7 @@ fn ancestor(ledger: &Ledger, pid: Pid) -> Option<&ProcessEntry> {
 
 /// What became of a task that seems to have inherited a mask of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heir {
+pub enum InheritedMask {
     /// Freed.
     Freed {
         /// Whether isobar would have seen it if the owner had bound the task.
@@ -144,16 +144,16 @@ pub fn free(
     follow: &mut Follow<'_>,
     (pid, tid, start): (Pid, Tid, u64),
     family: &ProcessEntry,
-) -> io::Result<Heir> {
+) -> io::Result<InheritedMask> {
     // Its owner may have bound it since the kernel's events were last read.
     let certain = follow(ledger);
     if ledger.is_owned(tid, start) {
-        return Ok(Heir::Owned);
+        return Ok(InheritedMask::Owned);
     }
     if let Some(process) = identity::process(pid) {
         ledger.adopt(pid, process.start, family);
     }
-    displaced::put_back(tid, &family.original).map(|()| Heir::Freed { certain })
+    displaced::put_back(tid, &family.original).map(|()| InheritedMask::Freed { certain })
 }
 
 /// Frees every such task, as far as isobar may see and change it, and returns how many more than
@@ -192,8 +192,8 @@ fn free_if_inherited(ledger: &mut Ledger, follow: &mut Follow<'_>, pid: Pid, tid
     }
     let Some(entry) = family(ledger, one, &mask, &mut Limits::default()).cloned() else { return false };
     match free(ledger, follow, one, &entry) {
-        Ok(Heir::Owned) => false,
-        Ok(Heir::Freed { certain }) => {
+        Ok(InheritedMask::Owned) => false,
+        Ok(InheritedMask::Freed { certain }) => {
             // People choose such masks too, and affinity changes were not followed.
             freed.alike.extend((!certain && mask.len() > 1).then_some(pid));
             freed.tasks.insert(one)

@@ -6,7 +6,7 @@
 
 use super::balancing::BalancingRecord;
 use super::entries::{Entry, Original, Owned, PageTotal, ProcessEntry, ThreadEntry};
-use super::given::Given;
+use super::mask_set::MaskSet;
 use super::weights::WeightsRecord;
 use crate::resctrl::record::ResctrlRecord;
 use isobar_model::{CpuSet, NodeId, Pages, Pid, Tid};
@@ -138,7 +138,7 @@ impl Ledger {
 
     /// The kernel did it: the thread now has this mask, one of the entry's.
     pub fn done(&mut self, entry: &Entry, mask: &CpuSet) {
-        self.settle(entry, Some(Given::one(mask)));
+        self.settle(entry, Some(MaskSet::one(mask)));
     }
 
     /// The kernel did not do it: what held before still holds.
@@ -146,7 +146,7 @@ impl Ledger {
         self.settle(entry, entry.placed.clone());
     }
 
-    fn settle(&mut self, entry: &Entry, has: Option<Given>) {
+    fn settle(&mut self, entry: &Entry, has: Option<MaskSet>) {
         let Some(process) = self.processes.get_mut(&entry.pid) else { return };
         match has {
             Some(ours) => {

@@ -12,7 +12,7 @@ fn entry(tid: u32, original: &str, placed: Option<u32>, cpu: u32) -> Entry {
         tid: Tid(tid),
         tid_start: 100 + u64::from(tid),
         original: Original { cpus: cpus(original), ..Original::default() },
-        placed: placed.map(|cpu| Given::one(&one(cpu))),
+        placed: placed.map(|cpu| MaskSet::one(&one(cpu))),
         cpu: CpuId(cpu),
         mask: one(cpu),
     }

@@ -59,7 +59,7 @@ struct Run {
 
 /// What became of the pages of a process that were to go back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WentBack {
+pub struct RestoredPages {
     /// The process.
     pub pid: Pid,
     /// False if it has certainly ended, or become another program: then its record is dropped.
@@ -73,7 +73,7 @@ pub struct WentBack {
 }
 
 /// How pages go back.
-pub struct Manner<'a> {
+pub struct RestoreOptions<'a> {
     /// Limits of migration.
     pub options: &'a PageOptions,
     /// The rate, in pages per second.
@@ -106,7 +106,11 @@ pub fn record(state: &Path, process: Process, pages: &[PageOn]) -> Result<StateF
 ///
 /// # Errors
 /// [`ActuatorError`]: the file cannot be read or written.
-pub fn put_back(state: &Path, only: Option<Pid>, manner: &Manner<'_>) -> Result<Option<Vec<WentBack>>, ActuatorError> {
+pub fn put_back(
+    state: &Path,
+    only: Option<Pid>,
+    manner: &RestoreOptions<'_>,
+) -> Result<Option<Vec<RestoredPages>>, ActuatorError> {
     let Some(file) = StateFile::existing(&path(state))? else { return Ok(None) };
     let Some(mut origins) = load(&file)? else { return Ok(None) };
     let chosen: Vec<Pid> =
@@ -188,9 +192,9 @@ impl Origin {
     }
 
     /// Returns what was done, and what remains of the record.
-    fn put_back(self, pid: Pid, manner: &Manner<'_>) -> (WentBack, Option<Self>) {
+    fn put_back(self, pid: Pid, manner: &RestoreOptions<'_>) -> (RestoredPages, Option<Self>) {
         let process = Process { pid, start: self.start };
-        let mut done = WentBack { pid, lives: false, in_place: 0, vanished: 0, placed: Placed::default() };
+        let mut done = RestoredPages { pid, lives: false, in_place: 0, vanished: 0, placed: Placed::default() };
         let wanted: Vec<PageOn> = self.pages().collect();
         let numbers: Vec<u64> = wanted.iter().map(|(page, _)| *page).collect();
         if self.is_gone(pid) {
@@ -208,8 +212,10 @@ impl Origin {
         done.in_place = count(wanted.iter()) - done.vanished - count(to_move.iter());
         done.placed = process.place(&to_move, manner.options, manner.pages_per_second, manner.stop, &mut |_| {});
         let numbers: Vec<u64> = to_move.iter().map(|(page, _)| *page).collect();
-        let after = process.locate(&numbers).unwrap_or_else(|_| vec![None; numbers.len()]);
-        let left: BTreeMap<u64, NodeId> = to_move.iter().zip(&after).filter_map(away).collect();
+        let left: BTreeMap<u64, NodeId> = match process.locate(&numbers) {
+            Ok(after) => to_move.iter().zip(&after).filter_map(away).collect(),
+            Err(_) => to_move.iter().copied().collect(),
+        };
         let rest = Self { runs: runs(left), ..self };
         (done, Some(rest).filter(|rest| !rest.runs.is_empty()))
     }

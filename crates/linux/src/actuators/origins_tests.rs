@@ -6,10 +6,10 @@ fn on(node: u32, pages: impl IntoIterator<Item = u64>) -> Vec<PageOn> {
     pages.into_iter().map(|page| (page, NodeId(node))).collect()
 }
 
-fn manner(stop: &dyn Fn() -> bool, options: &PageOptions) -> Manner<'static> {
+fn manner(stop: &dyn Fn() -> bool, options: &PageOptions) -> RestoreOptions<'static> {
     // Leaked for the tests' sake: they end soon.
     let stop: &'static dyn Fn() -> bool = Box::leak(Box::new(if stop() { || true } else { || false }));
-    Manner { options: Box::leak(Box::new(options.clone())), pages_per_second: 1_000_000, stop }
+    RestoreOptions { options: Box::leak(Box::new(options.clone())), pages_per_second: 1_000_000, stop }
 }
 
 fn private_folder() -> tempfile::TempDir {

@@ -3,8 +3,8 @@
 //! a thread that has it later has it from its owner. "Soon", because sensors may overlook a new
 //! thread of a process for a while.
 
-use super::given::Given;
 use super::ledger::Ledger;
+use super::mask_set::MaskSet;
 use isobar_model::{CpuSet, Pid};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +26,10 @@ impl Recent {
     pub fn forget_the_old(&mut self, ledger: &mut Ledger, kept: &BTreeSet<(Pid, CpuSet)>) {
         self.sample += 1;
         for (&pid, process) in &mut ledger.processes {
-            let mut current = Given::default();
+            let mut current = MaskSet::default();
             process.threads.values().for_each(|thread| current.add(&thread.ours));
             kept.range((pid, CpuSet::new())..).take_while(|one| one.0 == pid).for_each(|one| current.insert(&one.1));
-            let mut recent = Given::default();
+            let mut recent = MaskSet::default();
             for mask in process.history.masks().filter(|mask| self.is_recent(pid, mask, current.contains(mask))) {
                 recent.insert(&mask);
             }

@@ -2,7 +2,7 @@
 //! isobar changed it, so the kernel is asked again before a record is dropped or a thread freed.
 
 use super::displaced::{self, Limits};
-use super::inherited::{self, Heir};
+use super::inherited::{self, InheritedMask};
 use super::ledger::{Follow, Ledger};
 use crate::kernel::{affinity, identity};
 use isobar_model::{CpuSet, Pid, ProcessSample, Sample, ThreadSample, Tid};
@@ -92,7 +92,7 @@ fn free_if_inherited(
     // Sensors may have read the mask before isobar freed it.
     let bound = affinity::get(thread.tid).is_ok_and(|now| now == *mask);
     let heir = bound.then(|| inherited::free(ledger, follow, one, &family));
-    if matches!(heir, None | Some(Ok(Heir::Freed { .. }))) {
+    if matches!(heir, None | Some(Ok(InheritedMask::Freed { .. }))) {
         thread.allowed = Some(family.original.cpus);
         thread.pinned = family.original.pinned;
     }

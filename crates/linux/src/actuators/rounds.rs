@@ -1,7 +1,7 @@
 //! Frees tasks that inherited a mask of ours, in rounds. A task may make others until it is freed
 //! itself, and the one that it was making at that moment appears later.
 
-use super::forking::{Forking, Look};
+use super::forking::{ForkState, Forking};
 use super::inherited::{self, Freed};
 use super::ledger::{Follow, Ledger};
 use std::thread::sleep;
@@ -48,9 +48,9 @@ pub fn free_heirs(ledger: &mut Ledger, follow: &mut Follow<'_>, freed: &mut Free
             break;
         }
         let patience = match look {
-            Look::Done => Duration::ZERO,
-            Look::Running => WHILE_RUNNING,
-            Look::AtWork => PATIENCE,
+            ForkState::Done => Duration::ZERO,
+            ForkState::Running => WHILE_RUNNING,
+            ForkState::AtWork => PATIENCE,
         };
         match QUIET.get(quiet) {
             Some(pause) => sleep(*pause),

@@ -7,9 +7,9 @@
 
 use super::displaced::{self, Limits};
 use super::entries::{Entry, ThreadEntry};
-use super::given::Given;
 use super::inherited;
 use super::ledger::Ledger;
+use super::mask_set::MaskSet;
 use crate::kernel::{affinity, identity, privilege};
 use isobar_model::{ActionOutcome, CpuId, CpuSet, Pid, Tid};
 use std::io;
@@ -59,7 +59,7 @@ impl Intent {
 pub fn prepare(ledger: &Ledger, request: &ThreadMove) -> Intent {
     match examine(ledger, request) {
         // A thread that may already run on these CPUs stays on the one where the kernel has put it.
-        Ok((entry, _)) if entry.placed == Some(Given::one(&entry.mask)) => Intent::Settled(ActionOutcome::Done),
+        Ok((entry, _)) if entry.placed == Some(MaskSet::one(&entry.mask)) => Intent::Settled(ActionOutcome::Done),
         Ok((entry, seen)) => Intent::Act(entry, seen),
         Err(outcome) => Intent::Settled(outcome),
     }

@@ -65,12 +65,12 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::actuators::entries::{Original, ThreadEntry};
-    use crate::actuators::given::Given;
+    use crate::actuators::mask_set::MaskSet;
     use crate::resctrl::record::Origin;
 
     fn with_thread(pid: u32, tid: u32, cpus: &str) -> Ledger {
         let original = Original { cpus: cpus.parse().unwrap(), ..Original::default() };
-        let thread = ThreadEntry { start: 1, original: original.clone(), ours: Given::default() };
+        let thread = ThreadEntry { start: 1, original: original.clone(), ours: MaskSet::default() };
         let threads = [(Tid(tid), thread)].into();
         let process = ProcessEntry { original, threads, ..ProcessEntry::new(1, 1) };
         let mut ledger = Ledger::new("boot".into());

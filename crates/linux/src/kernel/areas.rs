@@ -8,6 +8,7 @@
 //! them. If the numbers of such mappings and threads differ, the running threads get none.
 
 use super::identity;
+use super::map_line::{MapLine, in_order};
 use isobar_model::{Pid, Tid};
 use std::fs;
 use std::io;
@@ -23,12 +24,12 @@ pub struct Area {
     /// The byte after the last.
     pub end: u64,
     /// What it is.
-    pub what: What,
+    pub what: MappingKind,
 }
 
 /// What a mapping is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum MappingKind {
     /// The memory that `brk` gives.
     Heap,
     /// The stack of a thread, by its position in the list of threads.
@@ -92,38 +93,21 @@ fn stack_limit(limits: &str) -> Option<u64> {
 /// the kernel's own, are left out.
 #[must_use]
 pub fn parse(text: &[u8]) -> Vec<Area> {
-    let mut end = 0;
-    let lines = text.split(|&byte| byte == b'\n').filter_map(parse_line);
-    let in_order = lines.filter(|area| {
-        let follows = end <= area.start && area.start < area.end;
-        end = if follows { area.end } else { end };
-        follows
-    });
-    in_order.collect()
+    in_order(&String::from_utf8_lossy(text)).filter_map(area).collect()
 }
 
-/// `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path with blanks (deleted)`
-fn parse_line(line: &[u8]) -> Option<Area> {
-    let line = String::from_utf8_lossy(line);
-    let mut rest = line.as_ref();
-    let mut word = || {
-        let (word, after) = rest.trim_start_matches(' ').split_once(' ').unwrap_or((rest.trim(), ""));
-        rest = after;
-        word
+/// The part of the address space that a line describes; `None` if it is the kernel's own.
+fn area(line: MapLine<'_>) -> Option<Area> {
+    let path = |name: &str| name.trim_end_matches(" (deleted)").replace("\\012", "\n");
+    let what = match line.name {
+        "[heap]" => MappingKind::Heap,
+        "[stack]" => MappingKind::Stack(0),
+        _ if line.is_reserved() => MappingKind::Reserved,
+        _ if line.is_kernels() => return None,
+        _ if line.is_anonymous() => MappingKind::Anonymous,
+        name => MappingKind::File { path: path(name), offset: line.offset },
     };
-    let (start, end) = word().split_once('-')?;
-    let (rights, offset, _device, inode) = (word(), word(), word(), word());
-    let name = rest.trim_start_matches(' ');
-    let number = |text: &str| u64::from_str_radix(text, 16).ok();
-    let what = match name {
-        "[heap]" => What::Heap,
-        "[stack]" => What::Stack(0),
-        _ if rights.starts_with("---") => What::Reserved,
-        _ if name.starts_with("[v") => return None,
-        _ if inode == "0" => What::Anonymous,
-        _ => What::File { path: name.trim_end_matches(" (deleted)").replace("\\012", "\n"), offset: number(offset)? },
-    };
-    Some(Area { start: number(start)?, end: number(end)?, what })
+    Some(Area { start: line.start, end: line.end, what })
 }
 
 /// Finds the stacks of all threads except the first, whose stack the kernel names.
@@ -132,8 +116,9 @@ fn with_stacks(mut areas: Vec<Area>, pointers: &[Option<u64>], limit: Option<u64
     let guarded = |at: &usize| {
         let below = at.checked_sub(1).and_then(|below| areas.get(below));
         let guard = |below: &Area| {
-            let reserved = below.what == What::Reserved && below.end - below.start <= LARGEST_GUARD;
-            reserved && areas.get(*at).is_some_and(|area| area.start == below.end && area.what == What::Anonymous)
+            let reserved = below.what == MappingKind::Reserved && below.end - below.start <= LARGEST_GUARD;
+            reserved
+                && areas.get(*at).is_some_and(|area| area.start == below.end && area.what == MappingKind::Anonymous)
         };
         below.is_some_and(guard)
     };
@@ -148,9 +133,9 @@ fn with_stacks(mut areas: Vec<Area>, pointers: &[Option<u64>], limit: Option<u64
         // Memory with the same access rights directly above a stack shows as one mapping with it.
         let end = limit.map_or(area.end, |limit| area.end.min(area.start.saturating_add(limit)));
         if end < area.end {
-            more.push(Area { start: end, end: area.end, what: What::Anonymous });
+            more.push(Area { start: end, end: area.end, what: MappingKind::Anonymous });
         }
-        (area.end, area.what) = (end, What::Stack(thread));
+        (area.end, area.what) = (end, MappingKind::Stack(thread));
     }
     areas.extend(more);
     areas.sort_unstable_by_key(|area| area.start);
@@ -159,7 +144,7 @@ fn with_stacks(mut areas: Vec<Area>, pointers: &[Option<u64>], limit: Option<u64
 
 /// The anonymous mapping that an address lies in.
 fn holds(areas: &[Area], address: u64) -> Option<usize> {
-    let holds = |area: &Area| area.what == What::Anonymous && area.start <= address && address < area.end;
+    let holds = |area: &Area| area.what == MappingKind::Anonymous && area.start <= address && address < area.end;
     areas.iter().position(holds)
 }
 
@@ -182,15 +167,15 @@ mod tests {
 7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0     [stack]
 ";
 
-    fn whats(areas: &[Area]) -> Vec<&What> {
+    fn whats(areas: &[Area]) -> Vec<&MappingKind> {
         areas.iter().map(|area| &area.what).collect()
     }
 
     #[test]
     fn every_mapping_is_what_the_kernel_says() {
         let areas = parse(MAPS.as_bytes());
-        let file = What::File { path: "/usr/bin/some name".into(), offset: 0x1000 };
-        use What::{Anonymous, Heap, Reserved, Stack};
+        let file = MappingKind::File { path: "/usr/bin/some name".into(), offset: 0x1000 };
+        use MappingKind::{Anonymous, Heap, Reserved, Stack};
         let expected = [file, Anonymous, Heap, Reserved, Anonymous, Reserved, Anonymous, Anonymous, Stack(0)];
         assert_eq!(whats(&areas), expected.iter().collect::<Vec<_>>());
         assert_eq!((areas[0].start, areas[0].end), (0x40_0000, 0x40_1000));
@@ -201,20 +186,22 @@ mod tests {
         let areas = parse(MAPS.as_bytes());
         // T2 sleeps; T1 runs, and gets the other mapping with a guard. A stack is 4 pages.
         let found = with_stacks(areas.clone(), &[None, None, Some(0x7f00_0000_2000)], Some(0x4000));
-        let stack =
-            |number: u32| found.iter().find(|area| area.what == What::Stack(number)).map(|area| (area.start, area.end));
+        let stack = |number: u32| {
+            found.iter().find(|area| area.what == MappingKind::Stack(number)).map(|area| (area.start, area.end))
+        };
         assert_eq!(stack(2), Some((0x7f00_0000_1000, 0x7f00_0000_5000)));
         assert_eq!(stack(1), Some((0x7f00_0000_6000, 0x7f00_0000_a000)));
         let rest = found.iter().find(|area| area.start == 0x7f00_0000_a000).unwrap();
-        assert_eq!((rest.end, &rest.what), (0x7f00_0000_c000, &What::Anonymous), "what lies above is no stack");
+        assert_eq!((rest.end, &rest.what), (0x7f00_0000_c000, &MappingKind::Anonymous), "what lies above is no stack");
         // Without any stack pointer, mappings are given from the top down.
         let found = with_stacks(areas.clone(), &[None; 3], None);
-        let starts: Vec<u64> =
-            (1..3).map(|number| found.iter().find(|area| area.what == What::Stack(number)).unwrap().start).collect();
+        let starts: Vec<u64> = (1..3)
+            .map(|number| found.iter().find(|area| area.what == MappingKind::Stack(number)).unwrap().start)
+            .collect();
         assert_eq!(starts, [0x7f00_0000_6000, 0x7f00_0000_1000]);
         // Three threads and two guards: which guard belongs to which thread is not known.
         let found = with_stacks(areas, &[None; 4], None);
-        assert!(found.iter().all(|area| !matches!(area.what, What::Stack(1..))));
+        assert!(found.iter().all(|area| !matches!(area.what, MappingKind::Stack(1..))));
     }
 
     #[test]
@@ -232,9 +219,10 @@ mod tests {
         let areas = of(identity::own_pid(), &identity::threads(identity::own_pid())).unwrap();
         let here = std::ptr::from_ref(&areas).addr() as u64;
         let mine = areas.iter().find(|area| area.start <= here && here < area.end).unwrap();
-        assert!(matches!(mine.what, What::Stack(_) | What::Anonymous), "{mine:?}");
+        assert!(matches!(mine.what, MappingKind::Stack(_) | MappingKind::Anonymous), "{mine:?}");
         let exe = std::env::current_exe().unwrap();
-        let of_us = |area: &Area| matches!(&area.what, What::File { path, .. } if *path == exe.to_string_lossy());
+        let of_us =
+            |area: &Area| matches!(&area.what, MappingKind::File { path, .. } if *path == exe.to_string_lossy());
         assert!(areas.iter().any(of_us));
     }
 

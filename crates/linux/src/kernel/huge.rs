@@ -2,8 +2,9 @@
 //! (`proc_pid_smaps(5)`). A huge page moves as a whole.
 
 use super::identity;
+use super::map_line::MapLine;
 use super::page_range::PageRange;
-use super::parse::decimal;
+use super::parse::{decimal, kibibytes};
 use isobar_model::Pid;
 use std::fs;
 use std::path::PathBuf;
@@ -42,13 +43,13 @@ fn parse(smaps: &str, page_size: u64, transparent: u64) -> Vec<Huge> {
     let mut found: Vec<Huge> = Vec::new();
     let mut at = PageRange { start: 0, end: 0 };
     for line in smaps.lines() {
-        if let Some(pages) = range(line, page_size) {
-            at = pages;
+        if let Some(mapping) = MapLine::parse(line) {
+            at = mapping.pages(page_size);
             continue;
         }
         let each = match line.split_once(':') {
-            Some(("KernelPageSize", kib)) => kibibytes(kib).filter(|bytes| *bytes > page_size),
-            Some(("AnonHugePages", kib)) => kibibytes(kib).filter(|bytes| *bytes > 0).map(|_| transparent),
+            Some(("KernelPageSize", size)) => kibibytes(size).map(|bytes| bytes.0).filter(|bytes| *bytes > page_size),
+            Some(("AnonHugePages", size)) => kibibytes(size).filter(|bytes| bytes.0 > 0).map(|_| transparent),
             _ => None,
         };
         let each = each.map(|bytes| bytes / page_size).filter(|each| *each > 1);
@@ -56,16 +57,6 @@ fn parse(smaps: &str, page_size: u64, transparent: u64) -> Vec<Huge> {
         found.extend(each.filter(|_| !known).map(|each| Huge { pages: at, each }));
     }
     found
-}
-
-fn kibibytes(text: &str) -> Option<u64> {
-    decimal(text.trim().strip_suffix("kB")?)?.checked_mul(1024)
-}
-
-fn range(line: &str, page_size: u64) -> Option<PageRange> {
-    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
-    let page = |text: &str| u64::from_str_radix(text, 16).ok().map(|address| address / page_size);
-    Some(PageRange { start: page(start)?, end: page(end)? })
 }
 
 #[cfg(test)]

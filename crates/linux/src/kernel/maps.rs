@@ -4,9 +4,10 @@
 //!
 //! Only what the choice of pages needs is read. Lines that do not parse are left out: the files
 //! change while they are read, and no line can make another wrong. Two kinds of mappings are left
-//! out, too: pages that the kernel made itself (`[vdso]`, `[vvar]`, `[vsyscall]`), and mappings
-//! without any access right (reserved address space).
+//! out, too: pages that the kernel made itself (`[vdso]`, `[vvar]`, ...), and mappings without any
+//! access right (reserved address space).
 
+use super::map_line::{MapLine, in_order};
 use super::numa_maps;
 use super::page_range::PageRange;
 use isobar_model::NodeId;
@@ -26,15 +27,9 @@ pub struct Mapping {
 /// a line out of order is left out.
 #[must_use]
 pub fn parse_maps(text: &str, page_size: u64) -> Vec<Mapping> {
-    let mut end = 0;
-    let in_order = |mapping: &Mapping| {
-        let follows = mapping.pages.start >= end && !mapping.pages.is_empty();
-        if follows {
-            end = mapping.pages.end;
-        }
-        follows
-    };
-    text.lines().filter_map(|line| parse_line(line, page_size)).filter(in_order).collect()
+    let movable = in_order(text).filter(|line| !line.is_reserved() && !line.is_kernels());
+    let mapping = |line: MapLine<'_>| Mapping { pages: line.pages(page_size), anonymous: line.is_anonymous() };
+    movable.map(mapping).filter(|mapping| !mapping.pages.is_empty()).collect()
 }
 
 /// The number of base pages that each mapping has on a node, by first page, from `numa_maps`.
@@ -46,22 +41,6 @@ pub fn pages_on(numa_maps: &str, node: NodeId, page_size: u64) -> BTreeMap<u64, 
         (pages.0 > 0).then_some((mapping.start / page_size, pages.0))
     };
     numa_maps::lines(numa_maps.as_bytes()).flatten().filter_map(on_node).collect()
-}
-
-/// `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path`
-fn parse_line(line: &str, page_size: u64) -> Option<Mapping> {
-    let mut words = line.split_ascii_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let accessible = !words.next()?.starts_with("---");
-    let inode = words.nth(2)?;
-    let name = words.next().unwrap_or("");
-    let pages = PageRange { start: start / page_size, end: end / page_size };
-    (accessible && !is_kernels(name)).then_some(Mapping { pages, anonymous: inode == "0" })
-}
-
-fn is_kernels(name: &str) -> bool {
-    name.starts_with("[vdso") || name.starts_with("[vvar") || name.starts_with("[vsyscall")
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ use std::ptr;
 /// `MPOL_MF_MOVE` of `linux/mempolicy.h`: only pages that this process alone maps.
 const MOVE: libc::c_int = 1 << 1;
 
+/// Number of pages in one system call that locates pages.
+pub const MOST_LOCATED: usize = 4096;
+
 /// A status that the kernel never writes. It means that the kernel stopped before this page.
 pub const NOT_TRIED: i32 = i32::MIN;
 
@@ -21,16 +24,31 @@ pub fn locate(pid: Pid, pages: &[u64], page_size: u64) -> io::Result<Vec<i32>> {
     call(pid, pages, page_size, None)
 }
 
-/// Moves pages to a node and returns the kernel's status of each: its node, a negative error
-/// number, or [`NOT_TRIED`]. That status is not final: the kernel leaves pages out after a failure,
-/// and reports the tails of a huge page that moved as busy. [`locate`] shows what moved.
+/// Pages that are on the node that they were to move to, and the other pages with their statuses.
+pub type Relocated = (Vec<u64>, Vec<(u64, i32)>);
+
+/// Moves pages to a node, and locates them afterwards. What the kernel says of a move is not final:
+/// it leaves pages out after a failure, and reports the tails of a huge page that moved as busy.
+/// The status of a page that is not on the node is the error of its move or, if the kernel gave
+/// none, where it is now.
 ///
 /// # Errors
 /// The same as for [`locate`], and `ENODEV`: no such node with memory; `EACCES`: the node is
 /// outside the cpuset of the process.
-pub fn relocate(pid: Pid, pages: &[u64], page_size: u64, to: NodeId) -> io::Result<Vec<i32>> {
-    let node = libc::c_int::try_from(to.0).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
-    call(pid, pages, page_size, Some(node))
+pub fn relocate(pid: Pid, pages: &[u64], page_size: u64, to: NodeId) -> io::Result<Relocated> {
+    let target = libc::c_int::try_from(to.0).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    let said = call(pid, pages, page_size, Some(target))?;
+    let now = locate(pid, pages, page_size)?;
+    let (mut there, mut elsewhere) = (Vec::new(), Vec::new());
+    for ((page, said), now) in pages.iter().zip(said).zip(now) {
+        let is_error = said < 0 && said != NOT_TRIED;
+        if node(now) == Some(to) {
+            there.push(*page);
+        } else {
+            elsewhere.push((*page, if is_error { said } else { now }));
+        }
+    }
+    Ok((there, elsewhere))
 }
 
 fn call(pid: Pid, pages: &[u64], page_size: u64, to: Option<libc::c_int>) -> io::Result<Vec<i32>> {

@@ -6,6 +6,7 @@
 //! passes 1). `kernelpagesize_kB` gives that size (`Documentation/filesystems/proc.rst`,
 //! `numa_maps`).
 
+use super::parse;
 use super::stat::number;
 use isobar_model::{CpuId, CpuSet, NodeId, NodeMap, Pages};
 use std::fmt;
@@ -93,8 +94,13 @@ pub fn parse(text: &[u8]) -> Option<Vec<Mapping>> {
 /// Resident pages by node over all mappings, in the base page size.
 #[must_use]
 pub fn total(mappings: &[Mapping], base_kib: u64) -> NodeMap<Pages> {
+    by_node(mappings.iter().flat_map(|mapping| mapping.base_pages(base_kib)))
+}
+
+/// The sum of some numbers of pages, by node.
+pub fn by_node(pages: impl Iterator<Item = (NodeId, Pages)>) -> NodeMap<Pages> {
     let mut sum = NodeMap::<Pages>::default();
-    for (node, pages) in mappings.iter().flat_map(|mapping| mapping.base_pages(base_kib)) {
+    for (node, pages) in pages {
         let entry = sum.entry(node);
         entry.0 = entry.0.saturating_add(pages.0);
     }
@@ -166,9 +172,7 @@ fn node_field(word: &[u8]) -> Option<(NodeId, &[u8])> {
 }
 
 fn hex(word: &[u8]) -> Option<u64> {
-    let plain = word.iter().all(u8::is_ascii_hexdigit);
-    let text = std::str::from_utf8(word).ok().filter(|_| plain)?;
-    u64::from_str_radix(text, 16).ok()
+    parse::hex(std::str::from_utf8(word).ok()?)
 }
 
 #[cfg(test)]

@@ -53,8 +53,13 @@ pub fn cache_size(text: &str) -> Option<Bytes> {
 /// (`Node 0 MemTotal:  16384 kB`), by its name with the colon.
 #[must_use]
 pub fn meminfo(text: &str, row: &str) -> Option<Bytes> {
-    let line = text.lines().find_map(|line| line.split_once(row))?.1;
-    let mut words = line.split_whitespace();
+    kibibytes(text.lines().find_map(|line| line.split_once(row))?.1)
+}
+
+/// A size such as `16384 kB`, as the files on memory write it: their kB has 1024 bytes.
+#[must_use]
+pub fn kibibytes(size: &str) -> Option<Bytes> {
+    let mut words = size.split_whitespace();
     let kib = decimal(words.next()?)?;
     let unit = words.next() == Some("kB") && words.next().is_none();
     unit.then(|| kib.checked_mul(1024)).flatten().map(Bytes)
@@ -78,8 +83,13 @@ pub fn decimal(text: &str) -> Option<u64> {
 #[must_use]
 pub fn bit_mask(text: &str) -> Option<u64> {
     let text = text.trim();
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex(text.strip_prefix("0x").unwrap_or(text))
+}
+
+/// A number in hexadecimal digits and nothing else.
+#[must_use]
+pub fn hex(digits: &str) -> Option<u64> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Pause between two looks at the group.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How long killed processes may take to end.
+const KILLED: Duration = Duration::from_secs(1);
+
 /// Ends the process group that a child leads: SIGTERM, and SIGKILL for what still runs after
 /// `patience`. The child must not have been waited for: until then the kernel gives the number of
 /// its group to no other. Afterwards it has been.
@@ -21,12 +24,18 @@ pub fn end_group(child: &mut Child, patience: Duration) -> io::Result<()> {
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let leader = number.ok_or(io::ErrorKind::InvalidInput)?;
     signal(leader, Signal::TERM)?;
+    wait_for_all(leader, patience);
+    signal(leader, Signal::KILL)?;
+    wait_for_all(leader, KILLED);
+    child.wait().map(drop)
+}
+
+/// Waits until the whole group has ended, `patience` at most.
+fn wait_for_all(leader: Pid, patience: Duration) {
     let until = Instant::now() + patience;
-    while Instant::now() < until && (!has_ended(leader) || has_members(leader)) {
+    while (!has_ended(leader) || has_members(leader)) && Instant::now() < until {
         thread::sleep(PAUSE);
     }
-    signal(leader, Signal::KILL)?;
-    child.wait().map(drop)
 }
 
 /// Signals a group. Its processes may all have ended.

@@ -3,7 +3,7 @@
 use super::outcomes::{left_alone, request};
 use super::{LinuxMachine, MachineError, Sensing};
 use crate::actuators::Intent;
-use crate::actuators::allocation::Wish;
+use crate::actuators::allocation::AllocationRequest;
 use crate::actuators::pages::Request;
 use isobar_model::{Action, ActionOutcome, PageSelection, Pages, Plan};
 use std::vec::IntoIter;
@@ -100,6 +100,6 @@ impl<S: Sensing> LinuxMachine<S> {
         let Some(start) = self.known.process(*pid) else {
             return left_alone(format!("process {pid} was not in the last sample"));
         };
-        self.allocation.wish(&Wish { pid: *pid, start, for_node: *for_node, node: *node, weights })
+        self.allocation.wish(&AllocationRequest { pid: *pid, start, for_node: *for_node, node: *node, weights })
     }
 }

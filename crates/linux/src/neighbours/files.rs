@@ -1,5 +1,6 @@
 //! Reads the kernel's files that show neighbours.
 
+use crate::resctrl::Root;
 use isobar_model::CpuSet;
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +8,6 @@ use std::path::Path;
 
 /// The prefix of isobar's own resctrl groups.
 const OURS: &str = "isobar";
-/// Folders of resctrl that are not groups.
-const NO_GROUPS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 
 fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
@@ -43,15 +42,10 @@ pub fn cache_aware(folder: &Path) -> bool {
 /// Groups of resctrl that another program has made, including monitoring groups of the default
 /// group (`Documentation/filesystems/resctrl.rst`).
 pub fn groups_of_others(root: &Path) -> BTreeSet<String> {
-    let folders = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    };
     if !root.join("schemata").exists() && !root.join("mon_groups").exists() {
         return BTreeSet::new();
     }
-    let all = folders(root).into_iter().filter(|name| !NO_GROUPS.contains(&&**name));
-    let monitoring = folders(&root.join("mon_groups")).into_iter();
-    all.chain(monitoring).filter(|name| !name.starts_with(OURS)).collect()
+    let root = Root::new(root);
+    let (control, monitoring) = (root.groups().unwrap_or_default(), root.monitors("").unwrap_or_default());
+    control.into_iter().chain(monitoring).filter(|name| !name.starts_with(OURS)).collect()
 }

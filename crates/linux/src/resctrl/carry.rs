@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a refusal concerns.
 #[derive(Debug)]
-pub enum Blame {
+pub enum RefusalScope {
     /// No cluster: resctrl cannot be used at all.
     All(ResctrlError),
     /// These clusters.
@@ -50,8 +50,8 @@ impl Carrier<'_> {
     /// Makes groups, sets masks and moves tasks. Returns which threads had ended.
     ///
     /// # Errors
-    /// [`Blame`] at the first refusal.
-    pub fn run(&self) -> Result<BTreeSet<Tid>, Blame> {
+    /// [`RefusalScope`] at the first refusal.
+    pub fn run(&self) -> Result<BTreeSet<Tid>, RefusalScope> {
         let mut gone = BTreeSet::new();
         // First every group gets its masks, so that a task never enters a group with another
         // cluster's mask.
@@ -77,7 +77,7 @@ impl Carrier<'_> {
     }
 
     /// `None` if the task had ended.
-    fn put(&self, tid: Tid, group: &str, key: &Key) -> Result<Option<()>, Blame> {
+    fn put(&self, tid: Tid, group: &str, key: &Key) -> Result<Option<()>, RefusalScope> {
         match self.root.put(tid, group) {
             Ok(()) => Ok(Some(())),
             Err(error) if error.errno() == Some(libc::ESRCH) => Ok(None),
@@ -86,7 +86,7 @@ impl Carrier<'_> {
     }
 
     /// Makes sure that a group exists and has its masks.
-    fn prepare(&self, slot: Slot, keys: &[&Key]) -> Result<(), Blame> {
+    fn prepare(&self, slot: Slot, keys: &[&Key]) -> Result<(), RefusalScope> {
         let Some(name) = self.names.get(&slot) else { return Ok(()) };
         let standing = match self.view.ours.get(name) {
             Some(group) => group.schemata.clone(),
@@ -124,9 +124,9 @@ impl Carrier<'_> {
         wanted
     }
 
-    fn blame(&self, keys: &[&Key], error: ResctrlError) -> Blame {
+    fn blame(&self, keys: &[&Key], error: ResctrlError) -> RefusalScope {
         if matches!(error, ResctrlError::NotMounted { .. }) {
-            return Blame::All(error);
+            return RefusalScope::All(error);
         }
         let mut outcome = error.outcome();
         if let ActionOutcome::Refused { errno: Some(libc::ENOSPC), why } = &mut outcome {
@@ -137,7 +137,7 @@ impl Carrier<'_> {
                 format!(" (groups of other programs: {others})")
             });
         }
-        Blame::Clusters { keys: keys.iter().map(|key| (*key).clone()).collect(), outcome }
+        RefusalScope::Clusters { keys: keys.iter().map(|key| (*key).clone()).collect(), outcome }
     }
 }
 

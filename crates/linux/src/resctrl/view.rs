@@ -19,7 +19,7 @@ pub struct View {
     /// The default group's masks.
     pub default: Schemata,
     /// Our groups.
-    pub ours: BTreeMap<String, Ours>,
+    pub ours: BTreeMap<String, OwnGroup>,
     /// Control groups of others that hold a class of service.
     pub others: Vec<String>,
     /// Tasks in groups of others, including monitor groups.
@@ -28,7 +28,7 @@ pub struct View {
 
 /// A group of isobar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ours {
+pub struct OwnGroup {
     /// its masks
     pub schemata: Schemata,
     /// its tasks
@@ -50,7 +50,8 @@ impl View {
         };
         for group in root.groups()? {
             if ours.contains(&group) {
-                let read = root.schemata(&group).and_then(|schemata| Ok(Ours { schemata, tasks: root.tasks(&group)? }));
+                let read =
+                    root.schemata(&group).and_then(|schemata| Ok(OwnGroup { schemata, tasks: root.tasks(&group)? }));
                 view.ours.extend(present(read)?.map(|read| (group, read)));
             } else {
                 view.look_into(root, &group, &root.monitors(&group)?)?;

@@ -11,7 +11,7 @@
 
 use super::beforehand::{possible, prefix, too_many};
 use super::cache_ways::{CacheWays, Save};
-use super::carry::{Blame, Carrier, sweep};
+use super::carry::{Carrier, RefusalScope, sweep};
 use super::clusters::{Clusters, Key, Threads};
 use super::error::ResctrlError;
 use super::layout::{self, Slot, Slots, TooMany};
@@ -145,8 +145,8 @@ impl Ways {
         loop {
             match self.attempt(requests, level, save)? {
                 Ok(()) => return Ok(Ok(())),
-                Err(Blame::All(error)) => return Ok(Err(error)),
-                Err(Blame::Clusters { keys, outcome }) => {
+                Err(RefusalScope::All(error)) => return Ok(Err(error)),
+                Err(RefusalScope::Clusters { keys, outcome }) => {
                     keys.iter().for_each(|key| self.refuse(requests, key, &outcome));
                 }
             }
@@ -164,10 +164,15 @@ impl Ways {
         }
     }
 
-    fn attempt<E>(&mut self, requests: &mut Requests, level: u32, save: Save<'_, E>) -> Result<Result<(), Blame>, E> {
+    fn attempt<E>(
+        &mut self,
+        requests: &mut Requests,
+        level: u32,
+        save: Save<'_, E>,
+    ) -> Result<Result<(), RefusalScope>, E> {
         let view = match View::read(&self.root, level, &self.record.groups) {
             Ok(view) => view,
-            Err(error) => return Ok(Err(Blame::All(error))),
+            Err(error) => return Ok(Err(RefusalScope::All(error))),
         };
         self.notice(&view);
         let target = requests.target(self.clusters.clone(), |request| self.screen(&view, request));
@@ -240,9 +245,12 @@ impl Ways {
         Some(format!("it is in resctrl group {group} of another tool (the option `move_grouped` would move it)"))
     }
 
-    fn too_many(&self, many: &TooMany, view: &View, requests: &Requests) -> Blame {
+    fn too_many(&self, many: &TooMany, view: &View, requests: &Requests) -> RefusalScope {
         let keys = requests.surplus(many.llc, &self.clusters).into_iter().collect();
-        Blame::Clusters { keys, outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) } }
+        RefusalScope::Clusters {
+            keys,
+            outcome: ActionOutcome::Refused { errno: None, why: too_many(many, view, &self.root) },
+        }
     }
 
     /// Gives every slot a name: a prefix with our process id, so that two isobars do not collide,

@@ -77,7 +77,7 @@ fn helper_squats() {
 /// Lets one helper try to manage, and returns what it reports.
 fn tries(helper: &mut Helper) -> String {
     helper.hear("ready");
-    helper.tell("go");
+    helper.send("go");
     helper.hear("said ")
 }
 
@@ -116,7 +116,7 @@ fn of_many_that_start_at_the_same_time_exactly_one_goes_on() {
         let machine = Machine::new();
         let mut helpers: Vec<_> = (0..8).map(|_| machine.start("manager_lock::helper_manages")).collect();
         helpers.iter_mut().for_each(|helper| drop(helper.hear("ready")));
-        helpers.iter_mut().for_each(|helper| helper.tell("go"));
+        helpers.iter_mut().for_each(|helper| helper.send("go"));
         let said: Vec<_> = helpers.iter_mut().map(|helper| helper.hear("said ")).collect();
         assert_eq!(said.iter().filter(|said| said.starts_with("MANAGES")).count(), 1, "{said:?}");
     }
@@ -137,8 +137,8 @@ fn users_without_privileges_do_not_keep_root_from_managing() {
     assert!(isobar.contains(&pid(&theirs)) && isobar.contains("look pinned by their owner"), "{isobar}");
     assert!(stranger.contains(&pid(&squatter)) && stranger.contains("is not isobar"), "{stranger}");
 
-    theirs.tell("end");
-    squatter.tell("end");
+    theirs.send("end");
+    squatter.send("end");
 }
 
 #[test]

@@ -236,7 +236,7 @@ impl Maker {
     }
 
     fn make(&mut self, what: &str) -> Tid {
-        self.helper.tell(what);
+        self.helper.send(what);
         Tid(self.helper.hear("made ").parse().unwrap())
     }
 }

@@ -43,7 +43,7 @@ impl Helper {
         }
     }
 
-    pub fn tell(&mut self, line: &str) {
+    pub fn send(&mut self, line: &str) {
         writeln!(self.process.0.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 }

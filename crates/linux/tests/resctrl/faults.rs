@@ -6,7 +6,7 @@ use crate::live::{Kept, sleeper};
 use crate::support::{Stage, alone, group_of, mount, open, options, picture, plan, sleepers, two_llcs, ways, why};
 use isobar_linux::actuators;
 use isobar_model::{ActionOutcome, Machine as _, Pid};
-use isobar_resctrl_double::{Errno, Fault, Mishap, Operation};
+use isobar_resctrl_double::{Errno, Fault, FaultEffect, Operation};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::Path;
@@ -20,7 +20,7 @@ fn survives(operation: Operation, path: &str, errno: Errno, words: &[&str]) {
     let start = picture(&stage.root(), &[&a, &b, &c]);
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
     let before = picture(&stage.root(), &[&a, &b, &c]);
-    stage.mounted.plan(Fault::at(operation, path, Mishap::Refuse(errno)));
+    stage.mounted.plan(Fault::at(operation, path, FaultEffect::Refuse(errno)));
     let outcomes = stage.apply(vec![ways(0, "y", 0xc, &[&b, &c])]);
     let ActionOutcome::Refused { errno: Some(number), why } = &outcomes[0] else { panic!("{path}: {outcomes:?}") };
     assert_eq!(*number, errno.raw_os_error());
@@ -53,7 +53,7 @@ fn enospc_einval_and_ebusy_from_every_write_and_mkdir_leave_nothing() {
 fn a_refused_monitor_group_or_removal_spoils_no_cluster() {
     let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     let start = picture(&stage.root(), &[&a, &b]);
-    let refuse = |operation, path| Fault::at(operation, path, Mishap::Refuse(Errno::BUSY));
+    let refuse = |operation, path| Fault::at(operation, path, FaultEffect::Refuse(Errno::BUSY));
     stage.mounted.plan(refuse(Operation::Mkdir, "isobar-*/mon_groups/*"));
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
     stage.mounted.plan(refuse(Operation::Rmdir, "isobar-*"));
@@ -73,7 +73,7 @@ fn a_refused_monitor_group_or_removal_spoils_no_cluster() {
 fn another_tool_takes_the_last_class() {
     let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", Mishap::TakeClosids));
+    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", FaultEffect::TakeClosids));
     let outcomes = stage.apply(vec![ways(0, "x", 0x7, &[&a]), ways(0, "y", 0x8, &[&b])]);
     assert_eq!(outcomes[0], ActionOutcome::Done, "the rest of the plan goes on");
     assert!(matches!(outcomes[1], ActionOutcome::Refused { errno: Some(28), .. }), "{outcomes:?}");
@@ -92,7 +92,7 @@ fn another_tool_takes_the_last_class() {
 #[test]
 fn tasks_that_die_while_a_group_is_filled_are_ordinary() {
     let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
-    let die = || Fault::at(Operation::Write, "isobar-*/tasks", Mishap::TasksDie);
+    let die = || Fault::at(Operation::Write, "isobar-*/tasks", FaultEffect::TasksDie);
     stage.mounted.plan(die());
     stage.done(vec![ways(0, "x", 0x3, &[&a, &b])]);
     let tasks = fs::read_to_string(stage.root().join(&stage.groups()[0]).join("tasks")).unwrap();
@@ -115,7 +115,7 @@ fn tasks_that_die_while_a_group_is_filled_are_ordinary() {
 fn the_mount_vanishes_in_mid_run() {
     let Some(([a, b], mut stage)) = Stage::set(two_llcs()) else { return };
     stage.done(vec![ways(0, "x", 0x3, &[&a])]);
-    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", Mishap::Unmount));
+    stage.mounted.plan(Fault::at(Operation::Mkdir, "isobar-*-1", FaultEffect::Unmount));
     let outcomes = stage.apply(vec![ways(0, "y", 0xc, &[&b]), ways(0, "x", 0x3, &[&a])]);
     for outcome in &outcomes {
         assert!(why(outcome).contains("resctrl is not mounted: `mount -t resctrl resctrl"), "{outcomes:?}");

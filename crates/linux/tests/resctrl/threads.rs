@@ -39,7 +39,7 @@ fn a_main_thread_in_anothers_group_does_not_take_its_process_there() {
     };
     stage.done(vec![cluster]);
     assert!([main, worker].iter().all(|tid| group_of(&root, *tid).0.starts_with("isobar-")));
-    helper.tell("another");
+    helper.send("another");
     let young = Tid(helper.hear("tid ").parse().unwrap());
     stage.machine.restore().unwrap();
     let eye = (String::new(), Some("eye".to_owned()));

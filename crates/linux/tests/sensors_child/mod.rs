@@ -31,14 +31,14 @@ impl Observed {
     }
 
     /// Sends a command and returns the rest of its answer.
-    pub fn tell(&mut self, command: &str) -> String {
-        self.0.tell(command);
+    pub fn send(&mut self, command: &str) -> String {
+        self.0.send(command);
         self.0.hear("CHILD did")
     }
 
     /// Starts threads of a kind (`sleep`, `spin`, `fault`) and returns their ids.
     pub fn threads(&mut self, kind: &str, count: usize) -> Vec<Tid> {
-        self.tell(&format!("{kind} {count}")).split_whitespace().map(|tid| Tid(tid.parse().unwrap())).collect()
+        self.send(&format!("{kind} {count}")).split_whitespace().map(|tid| Tid(tid.parse().unwrap())).collect()
     }
 
     pub fn pid(&self) -> Pid {
@@ -77,13 +77,13 @@ fn end(stops: &mut Vec<Stop>) -> String {
 }
 
 fn spawn(kind: &str, count: usize, stops: &mut Vec<Stop>) -> String {
-    let (tell, given) = channel();
+    let (send, given) = channel();
     for _ in 0..count {
         let (stop, stopped) = channel::<()>();
-        let (kind, tell) = (kind.to_owned(), tell.clone());
+        let (kind, send) = (kind.to_owned(), send.clone());
         let body = move || {
             let _area = (kind == "touch").then(touched);
-            tell.send(own_tid().to_string()).unwrap();
+            send.send(own_tid().to_string()).unwrap();
             let over = || stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected);
             while !over() {
                 match kind.as_str() {

@@ -1,7 +1,7 @@
 //! The goal of a search through the slices, and the best solution that its threads have found so
 //! far.
 
-use super::descend::Aim;
+use super::descend::SearchGoal;
 use super::slice::Bar;
 use crate::group::Point;
 use crate::rank::STEP;
@@ -47,7 +47,7 @@ impl Better {
     }
 }
 
-impl Aim for Better {
+impl SearchGoal for Better {
     fn bar(&self) -> Bar {
         let figure = self.figure();
         if self.fair {
@@ -73,7 +73,7 @@ impl Aim for Better {
 /// A goal: the first solution within a bar.
 pub(crate) struct First(pub Bar);
 
-impl Aim for First {
+impl SearchGoal for First {
     fn bar(&self) -> Bar {
         self.0
     }

@@ -18,7 +18,7 @@ use isobar_partition::model::Demand;
 use isobar_partition::{Cluster, Group};
 
 /// The goal of the search; shared by all slices.
-pub(crate) trait Aim: Sync {
+pub(crate) trait SearchGoal: Sync {
     /// The limits of what is worth examining now.
     fn bar(&self) -> Bar;
 
@@ -42,7 +42,7 @@ pub(crate) struct Descent<'a> {
     coupling: &'a Coupling<'a>,
     cells: &'a Cells,
     tables: &'a Tables,
-    aim: &'a dyn Aim,
+    aim: &'a dyn SearchGoal,
     watch: &'a Watch<'a>,
     budget: u64,
     nodes: u64,
@@ -60,7 +60,7 @@ impl<'a> Descent<'a> {
     pub fn new(
         (problem, coupling, cells): (&'a Problem<'a>, &'a Coupling<'a>, &'a Cells),
         tables: &'a Tables,
-        aim: &'a dyn Aim,
+        aim: &'a dyn SearchGoal,
         (watch, budget): (&'a Watch<'a>, u64),
     ) -> Self {
         let programs = problem.everyone().len();

@@ -27,7 +27,7 @@ use crate::watch::Watch;
 use aim::{Best, Better, First};
 use cells::{Cells, at};
 pub(crate) use coupling::Coupling;
-use descend::{Aim, Descent, End};
+use descend::{Descent, End, SearchGoal};
 use figure::Slice;
 use isobar_partition::Group;
 use isobar_partition::model::{Demand, Pressure};
@@ -140,7 +140,7 @@ impl Search<'_> {
             done.extend(round.done.into_iter().map(|(open, _)| open));
             open = round.open;
             let bound = self.bound(aim.figure(), &open);
-            self.watch.tell(aim.figure(), bound);
+            self.watch.report(aim.figure(), bound);
             if round.stopped {
                 return (done, bound);
             }
@@ -163,7 +163,7 @@ impl Search<'_> {
     }
 
     /// Looks at every open slice.
-    fn round(&self, aim: &dyn Aim, open: &[Open]) -> Round {
+    fn round(&self, aim: &dyn SearchGoal, open: &[Open]) -> Round {
         let fates: Vec<Fate> = open.par_iter().with_max_len(1).map(|open| self.look(aim, *open)).collect();
         let mut round = Round::default();
         for fate in fates {
@@ -187,7 +187,7 @@ impl Search<'_> {
     }
 
     /// Discards, searches or halves one slice.
-    fn look(&self, aim: &dyn Aim, open: Open) -> Fate {
+    fn look(&self, aim: &dyn SearchGoal, open: Open) -> Fate {
         if self.watch.stopped() {
             return Fate::Stopped(open);
         }

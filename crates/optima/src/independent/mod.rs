@@ -97,7 +97,7 @@ impl Search<'_> {
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
         let outcome = self.window(&rough, |window| window.fairest(f64::NEG_INFINITY));
         let Some((point, chosen)) = outcome.best else { return self.nothing() };
-        self.watch.tell(point.ratio(), outcome.bound);
+        self.watch.report(point.ratio(), outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);
@@ -119,7 +119,7 @@ impl Search<'_> {
         let Some(rough) = fronts(self.groups, &self.sets, &plain, self.watch)? else { return self.nothing() };
         let outcome = self.window(&rough, |window| window.fastest(f64::INFINITY, f64::NEG_INFINITY));
         let Some((point, chosen)) = outcome.best else { return self.nothing() };
-        self.watch.tell(point.stp, outcome.bound);
+        self.watch.report(point.stp, outcome.bound);
         let so_far = Settled { groups: self.spelled(&rough, &chosen)?, bound: outcome.bound };
         if self.watch.stopped() {
             return Ok(so_far);

@@ -78,7 +78,7 @@ impl<'a> Window<'a> {
                 open.extend([(middle + 1, to), (from, middle)]);
             }
             if !floor.is_finite() {
-                self.tell(best.as_ref(), &open);
+                self.report(best.as_ref(), &open);
             }
         }
         let ratio = best.as_ref().map_or(f64::INFINITY, |best| best.0.ratio());
@@ -267,10 +267,10 @@ impl<'a> Window<'a> {
         self.everyone.iter().map(|program| best[program]).sum::<f64>()
     }
 
-    fn tell(&self, best: Option<&(Point, Chosen)>, open: &[Interval]) {
+    fn report(&self, best: Option<&(Point, Chosen)>, open: &[Interval]) {
         if let Some((point, _)) = best {
             let bound = open.iter().map(|interval| self.least_ratio(*interval)).fold(point.ratio(), f64::min);
-            self.watch.tell(point.ratio(), bound);
+            self.watch.report(point.ratio(), bound);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Where the kernel had placed the pages of a traced run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct KernelPlacement {
     /// Nodes of the machine on which the program ran: one more than the highest node number.
     pub nodes: u32,
     /// The node of each page of the usage; `None` if the kernel was not asked in time, or the page
@@ -29,9 +29,9 @@ impl Last {
     }
 
     /// The last answer for each of these pages; `None` if the kernel was never asked.
-    pub(super) fn of(&self, pages: &[Page]) -> Option<Whereabouts> {
+    pub(super) fn of(&self, pages: &[Page]) -> Option<KernelPlacement> {
         let node_of = |page: &Page| self.node_of.get(&page.number).copied();
-        self.nodes.map(|nodes| Whereabouts { nodes, node_of: pages.iter().map(node_of).collect() })
+        self.nodes.map(|nodes| KernelPlacement { nodes, node_of: pages.iter().map(node_of).collect() })
     }
 }
 
@@ -46,6 +46,6 @@ mod tests {
         assert_eq!(last.of(&pages), None);
         last.add(Placed { slice: 0, nodes: 2, pages: vec![(3, 0), (7, 1), (8, 1)] });
         last.add(Placed { slice: 4, nodes: 2, pages: vec![(3, 1)] });
-        assert_eq!(last.of(&pages), Some(Whereabouts { nodes: 2, node_of: vec![Some(1), Some(1), None] }));
+        assert_eq!(last.of(&pages), Some(KernelPlacement { nodes: 2, node_of: vec![Some(1), Some(1), None] }));
     }
 }

@@ -14,7 +14,7 @@ pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use linux::Whereabouts;
+pub use linux::KernelPlacement;
 pub use structures::Structure;
 
 use crate::error::PagesError;
@@ -38,7 +38,7 @@ pub struct PageProfile {
     /// Names of the threads by number: `T0` and so on for threads without a name.
     pub threads: Vec<String>,
     /// Where the kernel had placed the pages in the traced run; `None` if the file does not say.
-    pub linux: Option<Whereabouts>,
+    pub linux: Option<KernelPlacement>,
     /// How the run ended; `None` if the file was cut off, or if the tool that wrote the file does
     /// not say.
     pub end: Option<End>,

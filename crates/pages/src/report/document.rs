@@ -8,7 +8,7 @@ use isobar_model::num;
 use serde_json::{Map, Value, json};
 
 /// A report, and the profile that it is about.
-pub struct Shown<'a> {
+pub struct ReportDocument<'a> {
     /// The name of the file.
     pub name: &'a str,
     /// The profile that was read.
@@ -23,8 +23,8 @@ pub struct Shown<'a> {
 
 /// The document.
 #[must_use]
-pub fn document(shown: &Shown<'_>) -> Value {
-    let Shown { profile, report, remarks, name, .. } = shown;
+pub fn document(shown: &ReportDocument<'_>) -> Value {
+    let ReportDocument { profile, report, remarks, name, .. } = shown;
     json!({
         "file": name,
         "engine": profile.header.engine,

@@ -3,7 +3,7 @@
 //! compared with, cover only the other pages.
 
 use crate::metrics::{Metrics, percent};
-use crate::profile::Whereabouts;
+use crate::profile::KernelPlacement;
 use crate::seen::Seen;
 use isobar_model::num;
 
@@ -46,7 +46,7 @@ pub enum NotObserved {
 }
 
 /// The kernel's placement of these pages, which are those of the profile.
-pub(super) fn linux(seen: &Seen<'_>, found: Option<&Whereabouts>) -> Result<Linux, NotObserved> {
+pub(super) fn linux(seen: &Seen<'_>, found: Option<&KernelPlacement>) -> Result<Linux, NotObserved> {
     let found = found.ok_or(NotObserved::NotRecorded)?;
     let nodes = || found.node_of.iter().copied();
     if nodes().flatten().any(|node| usize::from(node) >= seen.nodes()) {
@@ -88,7 +88,7 @@ mod tests {
     fn the_row_is_of_the_pages_whose_node_is_known() {
         let rows = [[1, 0, 1000, 0], [1, 1000, 0, 0], [1000, 0, 0, 0], [1000, 0, 0, 50]];
         let mut profile = profile(&rows, &[("array", 0..4)]);
-        profile.linux = Some(Whereabouts { nodes: 4, node_of: vec![None, Some(1), Some(0), Some(2)] });
+        profile.linux = Some(KernelPlacement { nodes: 4, node_of: vec![None, Some(1), Some(0), Some(2)] });
         let found = report(&profile, 4).linux.unwrap();
         let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
         assert_eq!((found.machine_nodes, found.pages), (4, 3));
@@ -107,10 +107,10 @@ mod tests {
     fn what_is_not_known_has_its_reason() {
         let mut profile = profile(&[[9, 0, 1, 0]], &[("array", 0..1)]);
         assert_eq!(report(&profile, 4).linux, Err(NotObserved::NotRecorded));
-        profile.linux = Some(Whereabouts { nodes: 8, node_of: vec![Some(5)] });
+        profile.linux = Some(KernelPlacement { nodes: 8, node_of: vec![Some(5)] });
         let message = report(&profile, 4).linux.unwrap_err().to_string();
         assert_eq!(message, "the program ran on 8 nodes, but this report is for 4: add --nodes 8");
-        profile.linux = Some(Whereabouts { nodes: 1, node_of: vec![Some(0)] });
+        profile.linux = Some(KernelPlacement { nodes: 1, node_of: vec![Some(0)] });
         assert_eq!(report(&profile, 4).linux.unwrap().metrics.node_pages, [1, 0, 0, 0]);
     }
 }

@@ -31,7 +31,7 @@ pub(crate) mod examples;
 pub use accesses::{Accesses, Band, Summing};
 pub use advice::{Advice, EVEN, FEW, FOLLOWED, OFTEN, SMALL_BYTES, WORTH_LOCALITY};
 pub use course::{Course, Follow, Heat, Point, RESTLESS};
-pub use document::{Shown, document};
+pub use document::{ReportDocument, document};
 pub use figures::{BARS, Hottest, PolicyReport, Question, Report, SweepPoint};
 pub use linux::{Linux, NotObserved};
 pub use steps::Step;

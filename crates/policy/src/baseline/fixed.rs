@@ -22,10 +22,10 @@ mod places;
 mod tries;
 mod ways;
 
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::flight;
 use crate::kit::pairs::{means, refused};
-use crate::kit::refused::{Asked, Refused, refused_of};
+use crate::kit::refused::{Refused, RequestKey, refused_of};
 use crate::kit::words::whole_percent;
 use crate::settings::{ConfigError, Section, at_least, settings};
 use isobar_model::topology::CacheAllocation;
@@ -48,7 +48,7 @@ pub const ENTRY: Entry = Entry {
     summary: "threads and pages where the settings say",
     moves: Moves::ThreadsAndPages,
     needs: &[],
-    make: &Of { defaults: Config::default, new: Fixed::new },
+    make: &PolicyMaker { defaults: Config::default, new: Fixed::new },
 };
 
 settings! {
@@ -151,7 +151,7 @@ impl Policy for Fixed {
             self.clusters.clear();
         }
         let mut taken = BTreeSet::new();
-        for place in self.ways.iter().filter(|place| !self.refused.waits(Asked::Ways(place.llc))) {
+        for place in self.ways.iter().filter(|place| !self.refused.waits(RequestKey::Ways(place.llc))) {
             match place.cluster(seen, &mut taken, &mut self.clusters) {
                 Ok(action) => plan.actions.extend(action),
                 Err(why) => plan.notes.push(why),
@@ -203,7 +203,7 @@ impl Fixed {
                 continue;
             }
             let (pid, tid) = (process.pid, thread.tid);
-            if self.refused.waits(Asked::Thread(pid, tid)) {
+            if self.refused.waits(RequestKey::Thread(pid, tid)) {
                 plan.notes.push(format!(
                     "fixed.threads: moving thread {tid} of process {pid} was refused: isobar tries again later"
                 ));

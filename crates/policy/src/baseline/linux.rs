@@ -2,7 +2,7 @@
 //! a pure observer; in the simulator it leaves threads where the model of the stock scheduler put
 //! them.
 
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::settings::NoSettings;
 use isobar_model::{Observation, Plan, Policy};
 
@@ -16,7 +16,7 @@ pub const ENTRY: Entry = Entry {
     summary: "decides nothing: the stock scheduler",
     moves: Moves::Nothing,
     needs: &[],
-    make: &Of { defaults: NoSettings::default, new: |_| Linux },
+    make: &PolicyMaker { defaults: NoSettings::default, new: |_| Linux },
 };
 
 /// The policy that leaves everything to the kernel.

@@ -2,7 +2,7 @@
 //! nothing asks for nothing. At first the kernel places new pages on the node that touches them, so
 //! a process for which its own node is chosen is left as it is.
 
-use crate::kit::refused::{Asked, Refused, refused_of};
+use crate::kit::refused::{Refused, RequestKey, refused_of};
 use crate::kit::running::Running;
 use isobar_model::{Action, NodeId, NodeWeight, Observation, Outcome, Pid, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +88,7 @@ impl Allocations {
         self.leave_and_return(seen);
         for process in &seen.processes {
             let Some(Running { nodes, .. }) = Running::of(process, &seen.machine) else { continue };
-            if self.refused.waits(Asked::Allocation(process.pid)) {
+            if self.refused.waits(RequestKey::Allocation(process.pid)) {
                 continue;
             }
             for &node in &nodes {

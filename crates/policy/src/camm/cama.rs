@@ -25,7 +25,7 @@
 
 use super::cheapest::Cheapest;
 use super::config::{Choice, Reserve};
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
 /// Canonical name.
@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     summary: "new pages to the node with the lowest probed latency",
     moves: Moves::NewPages,
     needs: &[Sensor::Latency, Sensor::SeveralNodes, Sensor::Allocation],
-    make: &Of { defaults: <(Choice, Reserve)>::default, new: Cama::new },
+    make: &PolicyMaker { defaults: <(Choice, Reserve)>::default, new: Cama::new },
 };
 
 /// Congestion-aware memory allocation.

@@ -9,7 +9,7 @@
 use super::cheapest::Cheapest;
 use super::config::{Choice, Migration, Reserve};
 use super::migrate::migrate;
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::refused::Refused;
 use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
     summary: "cama and capm together",
     moves: Moves::Pages,
     needs: &[Sensor::Latency, Sensor::SeveralNodes, Sensor::PagesByNode, Sensor::Allocation],
-    make: &Of { defaults: <((Choice, Migration), Reserve)>::default, new: Camm::new },
+    make: &PolicyMaker { defaults: <((Choice, Migration), Reserve)>::default, new: Camm::new },
 };
 
 /// Congestion-aware memory management.

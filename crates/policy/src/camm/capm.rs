@@ -23,7 +23,7 @@
 
 use super::config::{Migration, Reserve};
 use super::migrate::migrate;
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::refused::Refused;
 use isobar_model::{Observation, Outcome, Plan, Policy, Sensor};
 
@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     summary: "accessed pages away from congested nodes, by probed latency",
     moves: Moves::Pages,
     needs: &[Sensor::Latency, Sensor::SeveralNodes, Sensor::PagesByNode],
-    make: &Of { defaults: <(Migration, Reserve)>::default, new: Capm::new },
+    make: &PolicyMaker { defaults: <(Migration, Reserve)>::default, new: Capm::new },
 };
 
 /// Congestion-aware page migration.

@@ -5,7 +5,7 @@ use super::allocations::{Allocations, Target};
 use super::config::{Choice, Reserve};
 use super::free::FreePages;
 use super::latency::{NOT_MEASURED, Unit, View, views};
-use crate::kit::words::Tenths;
+use crate::kit::words::OneDecimal;
 use isobar_model::{NodeId, Observation, Outcome, Plan};
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ fn choose(view: &View, before: Option<NodeId>, hysteresis_percent: f64, free: &F
 }
 
 fn reason(view: &View, node: NodeId, free: &FreePages) -> String {
-    let latency = |node| view.to(node).map_or_else(|| "not measured".to_owned(), |ns| format!("{} ns", Tenths(ns)));
+    let latency = |node| view.to(node).map_or_else(|| "not measured".to_owned(), |ns| format!("{} ns", OneDecimal(ns)));
     let full = |other: NodeId| if free.on(other) > 0 { "" } else { " and has no free memory" };
     let home = view.node;
     match view.neighbour() {

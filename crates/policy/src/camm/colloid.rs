@@ -42,12 +42,12 @@
 use super::config::Reserve;
 use super::free::FreePages;
 use super::latency::{NOT_MEASURED, Unit, View, views};
-use super::moves::{Wish, candidates, grant};
+use super::moves::{PageRequest, candidates, grant};
 use super::share::fair;
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::refused::Refused;
 use crate::kit::running::Running;
-use crate::kit::words::{Tenths, whole_percent};
+use crate::kit::words::{OneDecimal, whole_percent};
 use crate::settings::{ConfigError, Section, at_least, between, settings};
 use isobar_model::{NodeId, Observation, Outcome, Plan, Policy, Process, Sensor, num};
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub const ENTRY: Entry = Entry {
     summary: "accessed pages until local and remote latency meet, by bisection",
     moves: Moves::Pages,
     needs: &[Sensor::Latency, Sensor::SeveralNodes, Sensor::PagesByNode],
-    make: &Of { defaults: <(Config, Reserve)>::default, new: Colloid::new },
+    make: &PolicyMaker { defaults: <(Config, Reserve)>::default, new: Colloid::new },
 };
 
 settings! {
@@ -130,7 +130,7 @@ impl Colloid {
     }
 
     /// The pages that move for the CPUs of a node, on which these processes run.
-    fn balance<'a>(&mut self, seen: &Observation, view: &View, processes: &[&'a Process]) -> Vec<Wish<'a>> {
+    fn balance<'a>(&mut self, seen: &Observation, view: &View, processes: &[&'a Process]) -> Vec<PageRequest<'a>> {
         let (Some(local), Some((neighbour, remote))) = (view.local, view.neighbour()) else { return Vec::new() };
         let on =
             |node: NodeId| -> Vec<u64> { processes.iter().map(|process| candidates(seen, process, node)).collect() };
@@ -151,11 +151,12 @@ impl Colloid {
         let reason = format!(
             "node {} waits {} ns for its own memory and {} for node {neighbour}; {} % of its accessed pages are local",
             view.node,
-            Tenths(local),
-            Tenths(remote),
+            OneDecimal(local),
+            OneDecimal(remote),
             whole_percent(here, total)
         );
-        let wish = |(process, pages): (&&'a Process, u64)| Wish { process, from, to, pages, reason: reason.clone() };
+        let wish =
+            |(process, pages): (&&'a Process, u64)| PageRequest { process, from, to, pages, reason: reason.clone() };
         processes.iter().zip(fair(&present, pages)).filter(|(_, pages)| *pages > 0).map(wish).collect()
     }
 }

@@ -13,10 +13,10 @@ use super::config::{Migration, Rate, Reserve};
 use super::free::FreePages;
 use super::gap::Gap;
 use super::latency::{NOT_MEASURED, Unit, views};
-use super::moves::{Wish, candidates, grant};
+use super::moves::{PageRequest, candidates, grant};
 use crate::kit::refused::Refused;
 use crate::kit::running::Running;
-use crate::kit::words::Tenths;
+use crate::kit::words::OneDecimal;
 use isobar_model::{NodeId, Observation, Plan, num};
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub fn migrate(seen: &Observation, settings: &Migration, reserve: &Reserve, refu
         let gap = gaps.get(&node)?;
         let pages = rate(gap, settings).min(candidates(seen, process, gap.from));
         let reason = reason(gap, node, settings);
-        (pages > 0).then_some(Wish { process, from: gap.from, to: gap.to, pages, reason })
+        (pages > 0).then_some(PageRequest { process, from: gap.from, to: gap.to, pages, reason })
     };
     let wishes = refused.with_movable_pages(seen).filter_map(wish).collect();
     grant(wishes, &mut FreePages::new(seen, reserve), plan);
@@ -53,13 +53,13 @@ fn reason(gap: &Gap, node: NodeId, settings: &Migration) -> String {
     let Gap { from, to, congested, other, gap: cycles } = gap;
     let back = if *to == node { ", so pages come back" } else { "" };
     let rate = match settings.rate {
-        Rate::Dynamic => format!("{} pages a cycle", Tenths(settings.pages_per_cycle)),
+        Rate::Dynamic => format!("{} pages a cycle", OneDecimal(settings.pages_per_cycle)),
         Rate::Static => format!("{} pages an epoch", settings.pages_per_epoch),
     };
     format!(
         "node {node} waits {} cycles for node {from} and {} for node {to}{back}: {} above the mean, {rate}",
-        Tenths(*congested),
-        Tenths(*other),
-        Tenths(*cycles)
+        OneDecimal(*congested),
+        OneDecimal(*other),
+        OneDecimal(*cycles)
     )
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// A request to move pages of a process.
 #[derive(Clone, Debug)]
-pub struct Wish<'a> {
+pub struct PageRequest<'a> {
     /// The process.
     pub process: &'a Process,
     /// Where they are.
@@ -40,7 +40,7 @@ pub fn candidates(seen: &Observation, process: &Process, node: NodeId) -> u64 {
 
 /// Adds wishes to a plan as far as there is free memory, and notes what does not fit. There is at
 /// most one wish per process. Wishes are granted in their order.
-pub fn grant(wishes: Vec<Wish<'_>>, free: &mut FreePages, plan: &mut Plan) {
+pub fn grant(wishes: Vec<PageRequest<'_>>, free: &mut FreePages, plan: &mut Plan) {
     note_unmeasured(&wishes, plan);
     let mut granted = vec![0; wishes.len()];
     let mut by_target: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
@@ -58,7 +58,7 @@ pub fn grant(wishes: Vec<Wish<'_>>, free: &mut FreePages, plan: &mut Plan) {
         free.take(target, fit);
         indices.iter().zip(parts).for_each(|(&index, part)| granted[index] = part);
     }
-    let action = |(Wish { process, from, to, reason, .. }, pages)| Action::MigratePages {
+    let action = |(PageRequest { process, from, to, reason, .. }, pages)| Action::MigratePages {
         pid: process.pid,
         from,
         to,
@@ -70,7 +70,7 @@ pub fn grant(wishes: Vec<Wish<'_>>, free: &mut FreePages, plan: &mut Plan) {
     plan.actions.extend(wishes.into_iter().zip(granted).filter(|(_, pages)| *pages > 0).map(action));
 }
 
-fn note_unmeasured(wishes: &[Wish<'_>], plan: &mut Plan) {
+fn note_unmeasured(wishes: &[PageRequest<'_>], plan: &mut Plan) {
     let unmeasured = wishes.iter().filter(|wish| wish.process.accessed_pages.is_none()).count();
     if unmeasured > 0 {
         plan.notes.push(format!(

@@ -17,7 +17,7 @@
 //! 3. Free memory is not considered: full nodes are left to the kernel.
 
 use super::allocations::{Allocations, Target};
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::settings::{ConfigError, Section, between, check, settings};
 use isobar_model::{Bytes, NodeId, NodeWeight, Observation, Outcome, Plan, Policy, Sensor, Topology, num};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     summary: "P per cent of new pages on the local node (static-60: P = 60)",
     moves: Moves::NewPages,
     needs: &[Sensor::SeveralNodes, Sensor::Allocation],
-    make: &Of { defaults: Config::default, new: StaticP::new },
+    make: &PolicyMaker { defaults: Config::default, new: StaticP::new },
 };
 
 settings! {

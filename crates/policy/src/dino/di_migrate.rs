@@ -8,7 +8,7 @@
 //! in [`crate::kit::pages`]. There is no ping-pong detection, which is part of DINO only.
 
 use super::di_plain::{self, PAPER};
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::domains::CachedDomains;
 use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
         Sensor::PagesByNode,
         Sensor::SeveralNodes,
     ],
-    make: &Of { defaults: PageSettings::default, new: DiMigrate::new },
+    make: &PolicyMaker { defaults: PageSettings::default, new: DiMigrate::new },
 };
 
 /// Distributed Intensity with memory migration.

@@ -27,12 +27,12 @@
 //! 4. A thread that executed no instruction has no miss rate in this interval and is left where it
 //!    is.
 
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
 use crate::kit::refused::Refused;
-use crate::kit::words::Tenths;
+use crate::kit::words::OneDecimal;
 use crate::settings::NoSettings;
 use isobar_model::{Action, Mpki, Observation, Outcome, Plan, Policy, Sensor};
 
@@ -49,7 +49,7 @@ pub const ENTRY: Entry = Entry {
     summary: "thread to core by miss rate; memory stays",
     moves: Moves::Threads,
     needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains],
-    make: &Of { defaults: NoSettings::default, new: |_| DiPlain::default() },
+    make: &PolicyMaker { defaults: NoSettings::default, new: |_| DiPlain::default() },
 };
 
 /// Distributed Intensity without memory migration. It remembers nothing of earlier intervals except
@@ -129,7 +129,7 @@ pub(super) fn moves(domains: &Domains, placed: &[Placed<'_>]) -> Vec<Action> {
 fn to_its_core(domains: &Domains, placed: &Placed<'_>) -> Action {
     let seat = domains.seat(placed.seat);
     let Placed { member, rank, of, .. } = placed;
-    let rate = Tenths(mpki(member).0);
+    let rate = OneDecimal(mpki(member).0);
     let reason = format!("{rate} MPKI, rank {rank} of {of}: dealt to {}", domains.describe(seat.domain));
     Action::MoveThread { pid: member.pid, tid: member.thread.tid, cpu: seat.cpu, cpus: None, reason }
 }

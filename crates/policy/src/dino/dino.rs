@@ -43,16 +43,16 @@ use super::colocate::{Tuple, colocate};
 use super::di_migrate;
 use super::di_plain::PAPER;
 use super::seating::{Seating, Slot};
-use crate::entry::{Entry, Moves, Of, as_registered};
-use crate::kit::before::Before;
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::{Group, Groups, Member};
 use crate::kit::layout::deal;
 use crate::kit::page_settings::PageSettings;
 use crate::kit::pages::{Follower, Place};
 use crate::kit::ping_pong::Limits;
+use crate::kit::previous::PreviousValues;
 use crate::kit::refused::Refused;
-use crate::kit::words::Tenths;
+use crate::kit::words::OneDecimal;
 use crate::settings::{ConfigError, Section, at_least, check, settings};
 use isobar_model::{Action, CpuSet, Mpki, Observation, Outcome, Pid, Plan, Policy, Tid};
 use std::fmt::Write;
@@ -67,7 +67,7 @@ pub const ENTRY: Entry = Entry {
     summary: "thread to core by class, superfluous moves avoided; pages follow",
     moves: Moves::ThreadsAndPages,
     needs: di_migrate::ENTRY.needs,
-    make: &Of { defaults: Settings::default, new: Dino::new },
+    make: &PolicyMaker { defaults: Settings::default, new: Dino::new },
 };
 
 /// All settings of DINO, in one section.
@@ -145,7 +145,7 @@ impl Dino {
     fn classify(&mut self, seen: &Observation) -> Vec<Option<Class>> {
         let Config { devil_mpki, super_devil_mpki, class_window, class_votes, .. } = self.config;
         let threads = self.histories.len();
-        let mut before = Before::take_from(&mut self.histories);
+        let mut before = PreviousValues::take_from(&mut self.histories);
         let mut classes = Vec::with_capacity(threads);
         self.histories.reserve(threads);
         for (process, thread) in seen.threads() {
@@ -253,7 +253,7 @@ fn to_its_core(domains: &Domains, tuple: &Tuple<'_>, why: Option<Why>) -> Action
     let domain = domains.seat(*seat).domain;
     let mut reason = String::with_capacity(96);
     let _ = match member.thread.mpki() {
-        Some(rate) => write!(reason, "{class} ({} MPKI)", Tenths(rate.0)),
+        Some(rate) => write!(reason, "{class} ({} MPKI)", OneDecimal(rate.0)),
         None => write!(reason, "{class}"),
     };
     let place = domains.describe(domain);

@@ -10,7 +10,7 @@ use super::config::Config as LfocConfig;
 use super::lfoc_plus::PAPER;
 use super::partitioner::Partitioner;
 use crate::dino::dino::{self, Dino};
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::page_settings::PageSettings;
 use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 
@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
     summary: "dino places threads and pages, lfoc+ partitions every LLC",
     moves: Moves::ThreadsAndPages,
     needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::PagesByNode, Sensor::SeveralDomains, Sensor::CacheWays],
-    make: &Of { defaults, new: DinoLfocPlus::new },
+    make: &PolicyMaker { defaults, new: DinoLfocPlus::new },
 };
 
 /// The settings of both, in one section.

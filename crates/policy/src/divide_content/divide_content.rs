@@ -56,8 +56,8 @@ use super::migrations::{Balanced, Migrations};
 use super::partitioner::Partitioner;
 use super::pressure::Pressures;
 use super::stability::Stability;
-use crate::entry::{Entry, Moves, Of, as_registered};
-use crate::kit::refused::{Asked, Refused};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
+use crate::kit::refused::{Refused, RequestKey};
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Sensor, WayCurves};
 use isobar_partition::balance;
 
@@ -71,7 +71,7 @@ pub const ENTRY: Entry = Entry {
     summary: "threads to LLCs so that all bear alike, then ways as lfoc+",
     moves: Moves::Threads,
     needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::SeveralDomains, Sensor::CacheWays],
-    make: &Of { defaults: Config::default, new: DivideContent::new },
+    make: &PolicyMaker { defaults: Config::default, new: DivideContent::new },
 };
 
 /// Divide&Content.
@@ -130,7 +130,7 @@ impl Policy for DivideContent {
     fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
         self.partitioner.applied(plan, outcome);
         self.refused.applied(plan, outcome);
-        self.stability.refused(|pid, tid| self.refused.doubts(Asked::Thread(pid, tid)));
+        self.stability.refused(|pid, tid| self.refused.doubts(RequestKey::Thread(pid, tid)));
     }
 
     fn learnt(&self) -> Vec<WayCurves> {
@@ -210,7 +210,7 @@ impl DivideContent {
     /// stays.
     fn is_refused(&self, seen: &Observation, pid: Pid) -> bool {
         let threads = seen.process(pid).map_or(&[][..], |process| &process.threads);
-        threads.iter().any(|thread| self.refused.waits(Asked::Thread(pid, thread.tid)))
+        threads.iter().any(|thread| self.refused.waits(RequestKey::Thread(pid, thread.tid)))
     }
 
     /// The thresholds for two groups, each with the ways of its LLC and the bandwidth of its node.

@@ -34,7 +34,7 @@
 
 use super::config::Config;
 use super::partitioner::Partitioner;
-use crate::entry::{Entry, Moves, Of, as_registered};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use isobar_model::{Observation, Outcome, Plan, Policy, Sensor, WayCurves};
 
 /// Canonical name.
@@ -51,7 +51,7 @@ pub const ENTRY: Entry = Entry {
     summary: "ways of every LLC to clusters of programs, by sampled classes",
     moves: Moves::Nothing,
     needs: &[Sensor::Instructions, Sensor::LlcMisses, Sensor::CacheWays],
-    make: &Of { defaults: Config::default, new: LfocPlus::new },
+    make: &PolicyMaker { defaults: Config::default, new: LfocPlus::new },
 };
 
 /// The policy LFOC+.

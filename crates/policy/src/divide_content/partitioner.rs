@@ -16,7 +16,7 @@ use super::llcs::{Llc, Llcs};
 use super::programs::{Program, Programs};
 use super::sampling::{Next, Sampling, Span};
 use super::words;
-use crate::kit::refused::{Asked, Refused, refused_of};
+use crate::kit::refused::{Refused, RequestKey, refused_of};
 use isobar_model::{Action, Observation, Outcome, Plan, Thread, Tid, WayCurves, num};
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Partitioner {
 
     /// Whether ways of an LLC were refused so recently that they are not asked for now.
     fn waits(&self, llc: usize) -> bool {
-        self.refused.waits(Asked::Ways(self.llc(llc).id()))
+        self.refused.waits(RequestKey::Ways(self.llc(llc).id()))
     }
 
     /// Removes, once, what is left of a partitioning of which a part was refused.

@@ -11,7 +11,7 @@
 use super::core_groups::{CoreGroups, Group};
 use super::partitioner::Partitioner;
 use super::programs::Program as Profiled;
-use crate::kit::words::Tenths;
+use crate::kit::words::OneDecimal;
 use isobar_model::{CacheClass, Observation, Pid, Process, num};
 use isobar_partition::balance::{self, Pressure, Program, Side};
 
@@ -135,7 +135,8 @@ impl Pressures {
         let groups = pair.map(|group| &core_groups.list[group]);
         let alike = groups[0].ways == groups[1].ways;
         let of = |at: usize| if alike { String::new() } else { format!(" of {}", groups[at].ways) };
-        let [a, b] = self.of_pair(core_groups, pair).map(|side| (num::round(side.llc), Tenths(side.bandwidth / 1e9)));
+        let [a, b] =
+            self.of_pair(core_groups, pair).map(|side| (num::round(side.llc), OneDecimal(side.bandwidth / 1e9)));
         let [one, other] = groups.map(|group| group.id);
         format!(
             "the programs of llc {one} need {}{} ways and {} GB/s, those of llc {other} {}{} and {}",

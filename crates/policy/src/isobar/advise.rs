@@ -13,7 +13,7 @@ use super::part::{self, Part};
 use super::predict::Predictor;
 use super::programs::{Programs, weights};
 use super::scene::{Arrangement, Scene};
-use super::tell::NOTICED;
+use super::wording::NOTICED;
 use crate::kit::domains::CachedDomains;
 use isobar_model::{NodeId, Observation, Pid, Topology, num};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const NARROW: f64 = 0.04;
 
 /// What can be done with a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum AdviceKind {
     /// Nothing.
     Leave,
     /// Its threads and all of its pages on a node.
@@ -56,7 +56,7 @@ pub enum Confidence {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The option.
-    pub what: What,
+    pub what: AdviceKind,
     /// Gain in the program's own speed, 0.1 = 10 % faster.
     pub gain: f64,
     /// The range in which the gain lies, given what is known of how much the program waits.
@@ -140,7 +140,7 @@ impl Advisor {
     #[must_use]
     pub fn advise(&self) -> Vec<Advice> {
         let (Some((seen, scene)), Some((_, memory))) = (&self.last, &self.memory) else { return Vec::new() };
-        let asked = Asked { seen, scene, memory, programs: &self.programs };
+        let asked = AdviceInput { seen, scene, memory, programs: &self.programs };
         let running = (0..scene.traits.len()).filter(|at| scene.traits[*at].threads > 0);
         let mut all: Vec<Advice> = running.map(|at| asked.about(at)).collect();
         all.sort_by(|a, b| b.most().total_cmp(&a.most()).then(a.pid.cmp(&b.pid)));
@@ -149,14 +149,14 @@ impl Advisor {
 }
 
 /// What advice is based on.
-struct Asked<'a> {
+struct AdviceInput<'a> {
     seen: &'a Observation,
     scene: &'a Scene,
     memory: &'a Memory,
     programs: &'a Programs,
 }
 
-impl Asked<'_> {
+impl AdviceInput<'_> {
     fn about(&self, at: usize) -> Advice {
         let (process, program) = (&self.seen.processes[at], &self.programs.list[at]);
         let by_node = |weights: Vec<f64>| self.memory.nodes.iter().copied().zip(weights).collect();
@@ -192,7 +192,7 @@ impl Asked<'_> {
         if !one.known {
             return Vec::new();
         }
-        let mut all = vec![(What::Leave, self.scene.base.clone())];
+        let mut all = vec![(AdviceKind::Leave, self.scene.base.clone())];
         let process = &self.seen.processes[at];
         if let Some(pages) = weights(process, self.memory) {
             let room = |node: usize| one.pages * (1.0 - pages[node]) <= self.scene.free[node];
@@ -201,9 +201,9 @@ impl Asked<'_> {
             all.extend(self.spread(at, &pages));
         }
         // An option that changes nothing is to leave it.
-        all.retain(|(what, there)| *what == What::Leave || !self.is_as_it_is(there));
+        all.retain(|(what, there)| *what == AdviceKind::Leave || !self.is_as_it_is(there));
         let mut choices = self.predicted(at, &all);
-        let score = |one: &Choice| if one.what == What::Leave { 0.0 } else { one.gain + one.others - WORTH };
+        let score = |one: &Choice| if one.what == AdviceKind::Leave { 0.0 } else { one.gain + one.others - WORTH };
         choices.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.what.cmp(&b.what)));
         choices
     }
@@ -216,7 +216,7 @@ impl Asked<'_> {
     }
 
     /// Everything on one node: the pages, and the threads if there is room for them.
-    fn on(&self, at: usize, node: usize) -> Option<(What, Arrangement)> {
+    fn on(&self, at: usize, node: usize) -> Option<(AdviceKind, Arrangement)> {
         let mut there = self.scene.base.clone();
         let mut away = false;
         for unit in self.units(at).collect::<Vec<_>>() {
@@ -240,11 +240,11 @@ impl Asked<'_> {
             there = self.scene.base.clone();
         }
         self.pages_to(at, |to| if to == node { 1.0 } else { 0.0 }, &mut there);
-        Some((if away { What::Gather(id) } else { What::Bind(id) }, there))
+        Some((if away { AdviceKind::Gather(id) } else { AdviceKind::Bind(id) }, there))
     }
 
     /// Its pages over all nodes, if they have room: interleaved, and by bandwidth if that differs.
-    fn spread(&self, at: usize, pages: &[f64]) -> Vec<(What, Arrangement)> {
+    fn spread(&self, at: usize, pages: &[f64]) -> Vec<(AdviceKind, Arrangement)> {
         let one = &self.scene.traits[at];
         let nodes = 0..self.memory.nodes.len();
         let part = 1.0 / num::float_len(self.memory.nodes.len());
@@ -255,7 +255,7 @@ impl Asked<'_> {
         let mut all = Vec::new();
         let mut there = self.scene.base.clone();
         self.pages_to(at, |_| part, &mut there);
-        all.push((What::Interleave(self.memory.nodes.clone()), there));
+        all.push((AdviceKind::Interleave(self.memory.nodes.clone()), there));
         let carried: Vec<f64> = nodes.map(|node| self.memory.machine.resources()[node].capacity).collect();
         let (least, most) = carried.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), one| (a.min(*one), b.max(*one)));
         if least < (1.0 - ALIKE) * most {
@@ -264,7 +264,7 @@ impl Asked<'_> {
             let sum: f64 = by.iter().map(|weight| f64::from(*weight)).sum();
             let mut there = self.scene.base.clone();
             self.pages_to(at, |node| f64::from(by[node]) / sum, &mut there);
-            all.push((What::Split(self.memory.nodes.iter().copied().zip(by).collect()), there));
+            all.push((AdviceKind::Split(self.memory.nodes.iter().copied().zip(by).collect()), there));
         }
         all
     }
@@ -274,7 +274,7 @@ impl Asked<'_> {
     }
 
     /// The predictions for all options, with the program as it is taken to be, and as it may be.
-    fn predicted(&self, at: usize, all: &[(What, Arrangement)]) -> Vec<Choice> {
+    fn predicted(&self, at: usize, all: &[(AdviceKind, Arrangement)]) -> Vec<Choice> {
         let middle = self.gains(self.scene, all);
         let ends: Vec<Vec<Option<Vec<f64>>>> = self.ends(at).iter().map(|scene| self.gains(scene, all)).collect();
         let mut choices = Vec::new();
@@ -290,7 +290,7 @@ impl Asked<'_> {
         choices
     }
 
-    fn gains(&self, scene: &Scene, all: &[(What, Arrangement)]) -> Vec<Option<Vec<f64>>> {
+    fn gains(&self, scene: &Scene, all: &[(AdviceKind, Arrangement)]) -> Vec<Option<Vec<f64>>> {
         let mut predictor = Predictor::new(scene, self.memory);
         all.iter().map(|(_, there)| predictor.gains(there)).collect()
     }
@@ -364,11 +364,11 @@ mod tests {
         let all = watched().0.advise();
         assert_eq!(all.iter().map(|one| one.pid.0).collect::<Vec<_>>(), [1, 2, 3]);
         let best = &all[0].choices[0];
-        assert!(matches!(best.what, What::Bind(_)) && best.gain > 0.1, "{all:?}");
+        assert!(matches!(best.what, AdviceKind::Bind(_)) && best.gain > 0.1, "{all:?}");
         assert!(best.range.0 < best.gain && best.gain < best.range.1, "{best:?}");
         let shares: Vec<f64> = all[0].choices.iter().map(|one| one.gain).collect();
         assert!(shares.windows(2).all(|pair| pair[0] >= pair[1]), "{shares:?}");
-        assert_eq!(all[1].choices[0].what, What::Leave, "{:?}", all[1]);
+        assert_eq!(all[1].choices[0].what, AdviceKind::Leave, "{:?}", all[1]);
         assert!(all[2].choices.is_empty(), "nothing is predicted of what was not measured");
     }
 
@@ -377,7 +377,11 @@ mod tests {
     fn guessed_latencies_leave_little_confidence() {
         let all = watched().0.advise();
         assert!(
-            all[0].choices.iter().filter(|one| one.what != What::Leave).all(|one| one.confidence == Confidence::Low)
+            all[0]
+                .choices
+                .iter()
+                .filter(|one| one.what != AdviceKind::Leave)
+                .all(|one| one.confidence == Confidence::Low)
         );
     }
 
@@ -390,7 +394,7 @@ mod tests {
         let all = advisor.advise();
         let one = all.iter().find(|one| one.pid.0 == 1).unwrap();
         assert!(
-            one.choices.iter().all(|one| !matches!(one.what, What::Bind(NodeId(1)) | What::Interleave(_))),
+            one.choices.iter().all(|one| !matches!(one.what, AdviceKind::Bind(NodeId(1)) | AdviceKind::Interleave(_))),
             "{one:?}"
         );
     }

@@ -11,11 +11,11 @@ use super::programs::weights;
 use super::scene::Scene;
 use super::search::Decision;
 use super::step::{Step, To, aimed, with};
-use super::tell::{self, percent};
 use super::traits::Traits;
 use super::trial::{Touched, Trial};
+use super::wording::{self, percent};
 use crate::kit::domains::Domains;
-use crate::kit::refused::Asked;
+use crate::kit::refused::RequestKey;
 use isobar_model::{Observation, Pid, Plan, num};
 
 impl Isobar {
@@ -88,7 +88,7 @@ impl Isobar {
             // stay.
             if one.pages.is_some()
                 && !one.carried.iter().any(Carried::goes)
-                && self.refused.waits(Asked::Pages(mate.pid))
+                && self.refused.waits(RequestKey::Pages(mate.pid))
             {
                 continue;
             }
@@ -117,7 +117,7 @@ impl Isobar {
         self.changes += 1;
         self.forget_kept(touched.iter().map(|one| one.pid));
         let own = (from..plan.actions.len()).collect();
-        plan.predictions.push(tell::prediction(self.changes, &self.programs, gains, own));
+        plan.predictions.push(wording::prediction(self.changes, &self.programs, gains, own));
         let window = num::index(self.config.window_epochs);
         Trial::new(self.changes, touched, &self.programs, gains, window, seen.time.0)
     }
@@ -152,7 +152,7 @@ impl Isobar {
         if all_young && scene.traits.iter().any(|one| one.fresh) {
             return;
         }
-        let asked = Asked::Ways(seen.machine.llcs()[proposal.llc].id);
+        let asked = RequestKey::Ways(seen.machine.llcs()[proposal.llc].id);
         if self.refused.waits(asked) {
             return;
         }

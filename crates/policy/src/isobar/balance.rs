@@ -13,7 +13,7 @@ use super::scene::{Arrangement, Scene};
 /// How many threads run on each node and each cache in an arrangement, and how many CPUs these
 /// have.
 #[derive(Debug)]
-pub struct Crowds<'a> {
+pub struct Occupancy<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
     at: &'a Arrangement,
@@ -35,7 +35,7 @@ impl Crowd {
     }
 }
 
-impl<'a> Crowds<'a> {
+impl<'a> Occupancy<'a> {
     /// Counts the threads of an arrangement.
     #[must_use]
     pub fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement) -> Self {
@@ -128,7 +128,7 @@ mod tests {
         let domain = |cpu| domains.seat(domains.seat_of(isobar_model::CpuId(cpu)).unwrap()).domain.0;
         let count = u32::try_from(domains.domains.len()).unwrap();
         let size = u32::try_from(domains.seats.len()).unwrap() / count;
-        let crowds = Crowds::of(&scene, &memory, &scene.base);
+        let crowds = Occupancy::of(&scene, &memory, &scene.base);
         (0..count).map(|at| crowds.might_start(0, domain(at * size))).collect()
     }
 
@@ -151,7 +151,7 @@ mod tests {
             let one = |(pid, cpu): (u32, u32)| process(pid, vec![thread(pid, cpu, 1.0)]);
             let seen = observation("node:2 core:4", (1..).zip(cpus).map(one).collect());
             let (scene, memory, _) = stage(&seen, 1, &Idle::default());
-            Crowds::of(&scene, &memory, &scene.base).evens(0, 1)
+            Occupancy::of(&scene, &memory, &scene.base).evens(0, 1)
         };
         assert!(evens(&[0, 1, 1, 2, 3, 4, 5, 6, 7]) && !evens(&[0, 1, 1, 2, 3, 4, 4, 5, 6, 7]));
         assert!(!evens(&[1, 2, 3]) && evens(&[0, 1, 2, 3]));
@@ -165,7 +165,7 @@ mod tests {
         let one = |(pid, cpu): (u32, &u32)| process(pid, vec![thread(pid, *cpu, 1.0)]);
         let seen = observation("node:3 core:4", (1..).zip(&cpus).map(one).collect());
         let (scene, memory, _) = stage(&seen, 1, &Idle::default());
-        let crowds = Crowds::of(&scene, &memory, &scene.base);
+        let crowds = Occupancy::of(&scene, &memory, &scene.base);
         assert_eq!([0, 1, 2].map(|domain| crowds.is_exposed(domain)), [true, false, false]);
     }
 
@@ -176,7 +176,7 @@ mod tests {
             let running = (1..=count).map(|pid| process(pid, vec![thread(pid, pid - 1, 1.0)]));
             let seen = observation(machine, running.collect());
             let (scene, memory, _) = stage(&seen, 1, &Idle::default());
-            Crowds::of(&scene, &memory, &scene.base).is_roomy()
+            Occupancy::of(&scene, &memory, &scene.base).is_roomy()
         };
         assert!(is_roomy("node:2 core:4", 4) && !is_roomy("node:2 core:4", 5));
         assert!(is_roomy("node:2 core:2 pu:2", 2) && !is_roomy("node:2 core:2 pu:2", 3));

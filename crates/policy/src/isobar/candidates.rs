@@ -2,7 +2,7 @@
 //! another node, a unit to another domain, or two units that change places. Moves and exchanges
 //! come with and without the pages of each unit.
 
-use super::balance::Crowds;
+use super::balance::Occupancy;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::{Step, To, away};
@@ -17,7 +17,7 @@ const PARTNERS: usize = 3;
 /// for `free` pages. Changes of the same units follow one another: scores by prices are quick only
 /// if they do.
 pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usize], free: &[f64]) -> Vec<Step> {
-    let asked = Asked::of(scene, memory, at, open, free);
+    let asked = CandidateInput::of(scene, memory, at, open, free);
     let mut steps = Vec::new();
     for &unit in open.iter().take(MOVERS) {
         asked.pages_alone(unit, &mut steps);
@@ -27,7 +27,7 @@ pub fn candidates(scene: &Scene, memory: &Memory, at: &Arrangement, open: &[usiz
 }
 
 /// What the candidates of each unit are derived from.
-struct Asked<'a> {
+struct CandidateInput<'a> {
     scene: &'a Scene,
     memory: &'a Memory,
     at: &'a Arrangement,
@@ -36,19 +36,19 @@ struct Asked<'a> {
     fresh: Vec<bool>,
     /// The same for one that is not known yet or whose speed is in doubt.
     unsettled: Vec<bool>,
-    crowds: Crowds<'a>,
+    crowds: Occupancy<'a>,
     /// By domain, the units in `open` that may be moved.
     movable: Vec<Vec<usize>>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CandidateInput<'a> {
     fn of(scene: &'a Scene, memory: &'a Memory, at: &'a Arrangement, open: &[usize], free: &'a [f64]) -> Self {
         let mut movable: Vec<Vec<usize>> = vec![Vec::new(); memory.places.len()];
         for unit in open.iter().copied().filter(|unit| scene.traits[scene.units[*unit].program].movable) {
             movable[at.domains[unit]].push(unit);
         }
         let unsettled = scene.beside(memory, |one| one.fresh || one.doubt > 0.0);
-        let (fresh, crowds) = (scene.fresh(memory), Crowds::of(scene, memory, at));
+        let (fresh, crowds) = (scene.fresh(memory), Occupancy::of(scene, memory, at));
         Self { scene, memory, at, free, fresh, unsettled, crowds, movable }
     }
 

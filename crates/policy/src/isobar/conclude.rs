@@ -4,9 +4,9 @@ use super::carry::{Carried, freed, to_domain};
 use super::isobar::{Isobar, Mode};
 use super::pages::Goal;
 use super::scene::Scene;
-use super::tell;
 use super::trial::Trial;
 use super::verdict::{CLEARLY, Verdict};
+use super::wording;
 use crate::kit::domains::Domains;
 use isobar_model::{Observation, Plan, Seconds, Tid};
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ impl Isobar {
         if harmed && !undone && self.config.guard {
             self.keep_for_now(trial, verdict, plan);
         }
-        plan.effects.push(tell::effect(trial.change, verdict, !undone));
+        plan.effects.push(wording::effect(trial.change, verdict, !undone));
         if !undone {
             self.book(verdict, 1.0);
         }
@@ -76,7 +76,7 @@ impl Isobar {
             }
         }
         if undone {
-            let why = plan.effects.last().map(tell::taken_back).unwrap_or_default();
+            let why = plan.effects.last().map(wording::taken_back).unwrap_or_default();
             self.take_back(seen, domains, trial, &why, plan);
             self.mode = Mode::Settling(self.config.trial_epochs());
         }

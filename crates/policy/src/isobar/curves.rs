@@ -28,7 +28,7 @@ pub struct Seen(BTreeMap<u64, Point>);
 
 /// What is assumed beyond the readings: elasticities of misses over space.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beyond {
+pub struct Extrapolation {
     /// With less space than was read.
     pub less: f64,
     /// With more space than was read.
@@ -39,7 +39,7 @@ pub struct Beyond {
     pub in_proportion: bool,
 }
 
-impl Beyond {
+impl Extrapolation {
     /// The same elasticity on both sides.
     #[must_use]
     pub const fn both(elasticity: f64) -> Self {
@@ -103,10 +103,10 @@ impl Seen {
     /// The curve up to `most` bytes, through a reading of now. A program never misses more than it
     /// looks for in the cache (`looks` per instruction, if that is counted), so one that finds
     /// nothing there now loses nothing with less space. If what it finds grows
-    /// [in proportion](Beyond::in_proportion), it also never misses less than if it found as much
+    /// [in proportion](Extrapolation::in_proportion), it also never misses less than if it found as much
     /// per byte as in the largest space that is known.
     #[must_use]
-    pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Beyond) -> (MissCurve, f64) {
+    pub fn curve(&self, most: f64, now: (f64, f64), looks: Option<f64>, beyond: Extrapolation) -> (MissCurve, f64) {
         let step = most / f64::from(POINTS);
         let points = self.falling();
         // If lookups are counted, misses are fractions of them.
@@ -135,7 +135,7 @@ impl Seen {
 
 /// Logarithm of the misses at a logarithm of space: linear in space and misses between points, by
 /// an elasticity beyond them. `None` without a point.
-fn along(points: &[Point], space: f64, beyond: Beyond) -> Option<f64> {
+fn along(points: &[Point], space: f64, beyond: Extrapolation) -> Option<f64> {
     let mut below: Option<&Point> = None;
     for point in points {
         if point.space >= space {
@@ -198,7 +198,7 @@ mod tests {
             seen.read(1.0 * MIB, 0.04);
             seen.read(4.0 * MIB, 0.03);
         }
-        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), None, Beyond::both(0.5));
+        let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), None, Extrapolation::both(0.5));
         assert!((factor - 1.0).abs() < 1e-6);
         assert!((curve.misses(1.0 * MIB) / 0.04 - 1.0).abs() < 0.02);
         assert!((curve.misses(4.0 * MIB) / 0.03 - 1.0).abs() < 0.02);
@@ -212,7 +212,7 @@ mod tests {
         let with = |looks| {
             let mut seen = Seen::default();
             (0..5).for_each(|_| seen.read(4.0 * MIB, 0.028));
-            let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), looks, Beyond::both(0.5));
+            let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), looks, Extrapolation::both(0.5));
             [1.0, 4.0].map(|mib| curve.misses(mib * MIB) * factor)
         };
         assert!((with(None)[0] / 0.06 - 1.0).abs() < 0.02);
@@ -227,7 +227,7 @@ mod tests {
         let with = |read: &[(f64, f64)], it_is| {
             let mut seen = Seen::default();
             read.iter().for_each(|(mib, misses)| (0..5).for_each(|_| seen.read(mib * MIB, *misses)));
-            let beyond = Beyond::both(0.5).in_proportion(it_is);
+            let beyond = Extrapolation::both(0.5).in_proportion(it_is);
             let (curve, factor) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.03), Some(0.031), beyond);
             curve.misses(16.0 * MIB) * factor
         };
@@ -247,7 +247,7 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(160.0 * KIB, 0.99));
         let now = (130.0 * KIB, 0.99 * 0.21);
-        let (curve, factor) = seen.curve(512.0 * KIB, now, Some(0.21), Beyond::both(0.25).in_proportion(true));
+        let (curve, factor) = seen.curve(512.0 * KIB, now, Some(0.21), Extrapolation::both(0.25).in_proportion(true));
         let found = |kib: f64| 1.0 - curve.misses(kib * KIB) * factor / 0.21;
         assert!((found(160.0) - 0.02).abs() < 2e-3 && (found(512.0) - 0.064).abs() < 2e-3, "{}", found(512.0));
     }
@@ -262,12 +262,12 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(120.0 * KIB, 0.2));
         (0..5).for_each(|_| seen.read(400.0 * KIB, 0.002));
-        let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), None, Beyond::both(0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (400.0 * KIB, 0.002), None, Extrapolation::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.2 - 1.0).abs() < 0.01);
         assert!((curve.misses(416.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
         assert!((curve.misses(256.0 * KIB) / 0.1038 - 1.0).abs() < 0.01, "{}", curve.misses(256.0 * KIB));
         (0..5).for_each(|_| seen.read(120.0 * KIB, 0.002));
-        let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), None, Beyond::both(0.0));
+        let (curve, _) = seen.curve(512.0 * KIB, (120.0 * KIB, 0.002), None, Extrapolation::both(0.0));
         assert!((curve.misses(112.0 * KIB) / 0.002 - 1.0).abs() < 0.01);
     }
 
@@ -299,7 +299,7 @@ mod tests {
         let mut seen = Seen::default();
         (0..5).for_each(|_| seen.read(4.0 * MIB, 0.03));
         seen.read(4.0 * MIB, 0.003);
-        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), None, Beyond::both(0.0));
+        let (curve, _) = seen.curve(16.0 * MIB, (4.0 * MIB, 0.003), None, Extrapolation::both(0.0));
         assert!((curve.misses(4.0 * MIB) / 0.003 - 1.0).abs() < 0.01);
     }
 }

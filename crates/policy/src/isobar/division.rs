@@ -190,13 +190,13 @@ pub fn best(
     let wanted = wanted.fold(0.0, f64::max);
     let shares = seen.machine.allocation().and_then(|one| one.bandwidth).filter(|_| config.bandwidth);
     let mut asked =
-        Asked { seen, scene, predictor, likely, most, members, order, parted, llc, capacity, shares, wanted };
+        WaySearch { seen, scene, predictor, likely, most, members, order, parted, llc, capacity, shares, wanted };
     let (worth, proposal) = asked.best()?;
     (worth > wanted || proposal.hoped.is_some()).then_some(proposal)
 }
 
 /// The search for the best division of a cache.
-struct Asked<'a> {
+struct WaySearch<'a> {
     seen: &'a Observation,
     scene: &'a Scene,
     predictor: Predictor<'a>,
@@ -232,7 +232,7 @@ struct Cut {
 /// What a division is worth, together with the division.
 type Worth = Option<(f64, Cut, Proposal)>;
 
-impl Asked<'_> {
+impl WaySearch<'_> {
     /// The best division.
     fn best(&mut self) -> Option<(f64, Proposal)> {
         let ways = self.by_ways();

@@ -14,7 +14,7 @@
 //! are like in general. When `x` changes (because of a neighbour or a move), both become known. The
 //! estimator is a Kalman filter over two numbers that hardly change.
 
-use super::curves::Beyond;
+use super::curves::Extrapolation;
 
 /// Fraction of a reading that is chance: the noise of counters read over a second, and what a
 /// program does differently from second to second.
@@ -172,12 +172,12 @@ impl Reuse {
     /// in the cache, the assumption about more space than was ever read is never less than the
     /// initial one, because its working set may not have fitted yet.
     #[must_use]
-    pub fn hoped(&self, finds_nothing: bool) -> Beyond {
+    pub fn hoped(&self, finds_nothing: bool) -> Extrapolation {
         let of = |reuse: &Self| (reuse.elasticity, reuse.variance.sqrt());
         let ((own, error), (first, doubt)) = (of(self), of(&Self::unknown()));
         let least = if finds_nothing { first + doubt } else { 0.0 };
         let more = (own + error).max(least).min(0.9);
-        Beyond { less: (own - error).max(0.0), more, in_proportion: false }
+        Extrapolation { less: (own - error).max(0.0), more, in_proportion: false }
     }
 
     /// Records a reading: the change in the logarithm of the misses, and in that of the space.

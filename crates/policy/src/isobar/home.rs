@@ -5,7 +5,7 @@
 //! brings no gain: the first to come finds the others still there, and the threads of a job that
 //! wait for each other are as fast as the last of them.
 
-use super::balance::Crowds;
+use super::balance::Occupancy;
 use super::memory::Memory;
 use super::scene::{Arrangement, Scene};
 use super::step::Step;
@@ -64,7 +64,7 @@ fn seat(scene: &Scene, memory: &Memory, at: &Arrangement, unit: usize, open: &[u
     if let Some(other) = returns.max_by_key(|other| mates(at.domains[*other])) {
         return Some(step(at.domains[other], Some(other)));
     }
-    let crowds = Crowds::of(scene, memory, at);
+    let crowds = Occupancy::of(scene, memory, at);
     let goes_alone = scene.units[unit].thread.is_some() || crowds.is_roomy();
     let idle = (0..memory.places.len()).filter(|domain| node(*domain) == to && !fresh[*domain]).filter(|domain| {
         let is_idle = at.idle_cores[*domain] >= scene.count(unit);

@@ -17,8 +17,6 @@
 //! predicted gain exceeds its cost and the recent error of predictions. The same history gives the
 //! same plan.
 
-use super::blind::{self, Blind};
-use super::calm::Calm;
 use super::carry::Seats;
 use super::config::Config;
 use super::crowded::frees;
@@ -32,10 +30,12 @@ use super::passed::Passed;
 use super::predict::Predictors;
 use super::programs::Programs;
 use super::scene::Scene;
+use super::stable_programs::StablePrograms;
 use super::trial::Trial;
 use super::verdict::Verdict;
 use super::ways::Ways;
-use crate::entry::{Entry, Moves, Of, as_registered};
+use super::without_counters::{self, WithoutCounters};
+use crate::entry::{Entry, Moves, PolicyMaker, as_registered};
 use crate::kit::domains::{CachedDomains, Domains};
 use crate::kit::refused::{Refused, refused_of};
 use isobar_model::{Action, Observation, Outcome, Pid, Plan, Policy, Prediction, Sensor, Topology, num};
@@ -52,7 +52,7 @@ pub const ENTRY: Entry = Entry {
     summary: "threads, pages and ways by predicted speed of all; what did not help is undone",
     moves: Moves::ThreadsAndPages,
     needs: &[],
-    make: &Of { defaults: Config::default, new: Isobar::new },
+    make: &PolicyMaker { defaults: Config::default, new: Isobar::new },
 };
 
 /// Error that predictions are taken to have before any was checked: 2 % of the speed of a program.
@@ -87,10 +87,10 @@ pub struct Isobar {
     pub(super) goals: Vec<Goal>,
     new_pages: NewPages,
     pub(super) refused: Refused,
-    blind: Blind,
+    blind: WithoutCounters,
     pub(super) ways: Ways,
     idle: Idle,
-    calm: Calm,
+    calm: StablePrograms,
     /// Programs that are slower than their targets, as last reported in the notes.
     pub(super) beyond: BTreeSet<Pid>,
     /// Changes that were found not to pay.
@@ -121,10 +121,10 @@ impl Isobar {
             goals: Vec::new(),
             new_pages: NewPages::default(),
             refused: Refused::default(),
-            blind: Blind::default(),
+            blind: WithoutCounters::default(),
             ways: Ways::default(),
             idle: Idle::default(),
-            calm: Calm::default(),
+            calm: StablePrograms::default(),
             beyond: BTreeSet::new(),
             passed: Passed::default(),
             changes: 0,
@@ -322,7 +322,7 @@ impl Policy for Isobar {
         let counted = self.programs.list.iter().any(|program| program.last.is_some());
         self.blind.pass(counted || seen.processes.is_empty());
         if self.blind.is_so() {
-            blind::act(seen, &self.refused, &mut plan);
+            without_counters::act(seen, &self.refused, &mut plan);
         } else if counted {
             self.manage(seen, &domains, &memory, &scene, &mut plan);
         }

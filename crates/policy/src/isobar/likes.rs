@@ -3,7 +3,7 @@
 //! each would cost a solution of the equations, and most would wait for the next trial. So the same
 //! change is predicted for more and more of them at once, as long as that pays.
 
-use super::balance::Crowds;
+use super::balance::Occupancy;
 use super::memory::Memory;
 use super::reading::ratio;
 use super::scene::{Arrangement, Scene};
@@ -60,7 +60,7 @@ pub fn same(
         }
         let seat = at.domains[unit] == step.to
             || (at.idle_cores[step.to] >= scene.count(unit)
-                && Crowds::of(scene, memory, at).might_start(unit, step.to));
+                && Occupancy::of(scene, memory, at).might_start(unit, step.to));
         // If there is no seat for one, there is none for the others, which have as many threads on
         // the same domain.
         if !seat {

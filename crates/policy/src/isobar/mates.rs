@@ -1,7 +1,7 @@
 //! Selects threads that have to stay where a change brings others. They are bound where they are,
 //! because the kernel knows nothing of memory and might make room by moving them away.
 
-use super::balance::Crowds;
+use super::balance::Occupancy;
 use super::carry::Carried;
 use super::home::home;
 use super::idle::runs;
@@ -56,7 +56,7 @@ fn hosts(scene: &Scene, memory: &Memory, steps: &[Step]) -> BTreeSet<usize> {
     let joined = |step: &Step| std::iter::once(step.to).chain(step.partner.map(|_| scene.base.domains[step.unit]));
     let goes = |step: &&Step| scene.base.domains[step.unit] != step.to;
     let after = with(steps, scene, memory, &scene.base);
-    let (before, after) = (Crowds::of(scene, memory, &scene.base), Crowds::of(scene, memory, &after));
+    let (before, after) = (Occupancy::of(scene, memory, &scene.base), Occupancy::of(scene, memory, &after));
     let exposed = (0..memory.places.len()).filter(|domain| after.is_exposed(*domain) && !before.is_exposed(*domain));
     steps.iter().filter(goes).flat_map(joined).chain(exposed).collect()
 }

@@ -11,16 +11,16 @@
 //! |---|---|
 //! | properties of the machine, as reported, probed and observed | [`memory`], [`cores`] |
 //! | properties of programs | [`estimate`], [`curves`], [`follows`], [`growth`], [`reading`], [`program`], [`programs`], [`remaining`], `transfers` |
-//! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], `residence`, [`traits`], [`idle`], [`calm`] |
+//! | which program runs where now, which cores are free, whether the set of programs has settled | [`scene`], [`part`], `residence`, [`traits`], [`idle`], [`stable_programs`] |
 //! | what a change would do: a cheap score for all candidates, a rough evaluation for many, an exact prediction for a few | [`prices`], [`rough`], [`predict`], [`exchange`] |
 //! | which changes are possible, and which of them pays | [`step`], `candidates`, [`search`], [`likes`], [`gather`], [`weigh`], [`passed`], [`ways`], [`division`], [`guests`] |
 //! | where the kernel would put a program, and which bound threads it should be free to move again | [`balance`], `crowded` |
 //! | what was tried, what it brought, what is rolled back | [`trial`], [`verdict`], [`pace`], `attempt`, `grow`, `conclude`, `kept`, [`carry`] |
 //! | changes that a person undid, and changes that were not carried out | `undone`, [`dry`] |
 //! | how much the gain of each program counts, and how much each may lose | [`targets`], [`named`], [`alone`], `aims` |
-//! | what is reported about a change | [`tell`] |
+//! | what is reported about a change | [`wording`] |
 //! | pages that are still on their way, and where new pages go | [`pages`], [`new_pages`] |
-//! | what can be done without counters | [`blind`] |
+//! | what can be done without counters | [`without_counters`] |
 //! | what the policy knows, for tools that display it | [`outlook`] |
 //! | the same predictions, as advice to a person | [`advise`] |
 //! | the policy | [`isobar`] |
@@ -30,8 +30,6 @@ mod aims;
 pub mod alone;
 mod attempt;
 pub mod balance;
-pub mod blind;
-pub mod calm;
 mod candidates;
 pub mod carry;
 mod conclude;
@@ -76,12 +74,12 @@ mod residence;
 pub mod rough;
 pub mod scene;
 pub mod search;
+pub mod stable_programs;
 #[cfg(test)]
 mod stage;
 pub mod step;
 mod taken;
 pub mod targets;
-pub mod tell;
 pub mod traits;
 mod transfers;
 pub mod trial;
@@ -89,6 +87,8 @@ mod undone;
 pub mod verdict;
 pub mod ways;
 pub mod weigh;
+pub mod without_counters;
+pub mod wording;
 
 use crate::entry::Entry;
 

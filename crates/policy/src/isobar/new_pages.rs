@@ -5,7 +5,7 @@
 
 use super::memory::Memory;
 use super::pages::Goal;
-use crate::kit::refused::{Asked, Refused};
+use crate::kit::refused::{Refused, RequestKey};
 use crate::kit::running::Running;
 use isobar_model::{Action, NodeId, Observation, Pid};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl NewPages {
             let (pid, now) = (goal.pid, self.asked.get(&goal.pid).copied());
             let moves = actions.iter().any(|one| matches!(one, Action::MoveThread { pid: moved, .. } if *moved == pid));
             let open = !moves && (now.is_some() || grows(pid));
-            if now == away || !open || refused.waits(Asked::Allocation(pid)) {
+            if now == away || !open || refused.waits(RequestKey::Allocation(pid)) {
                 continue;
             }
             let reason = &goal.reason;

@@ -78,13 +78,13 @@ pub enum Unknown {
 
 /// What is known after an epoch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct EpochAssessment {
     /// The memory controllers, in the order of the machine's nodes.
     pub controllers: Vec<Load>,
     /// The links between nodes, by the direction in which data flows.
     pub links: Vec<(NodeId, NodeId, Load)>,
     /// The programs, ascending by pid, without those of which too little is known.
-    pub programs: Vec<Suffering>,
+    pub programs: Vec<MeasuredSlowdown>,
     /// What the policy would change now. Empty: nothing pays. `None`: no program has been watched
     /// for long enough to be moved.
     pub proposal: Option<Proposal>,
@@ -137,7 +137,7 @@ pub struct Load {
 
 /// How much slower a program is than alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suffering {
+pub struct MeasuredSlowdown {
     /// The program.
     pub pid: Pid,
     /// Because of other programs: 1.4 = it would take 1/1.4 of the time without them.
@@ -153,7 +153,7 @@ impl Outlook {
     ///
     /// # Errors
     /// If nothing can be said of the epoch.
-    pub fn look(&mut self, seen: &Observation, ways: impl Fn(LlcId, Pid) -> u64) -> Result<Standing, Unknown> {
+    pub fn look(&mut self, seen: &Observation, ways: impl Fn(LlcId, Pid) -> u64) -> Result<EpochAssessment, Unknown> {
         let domains = self.domains.of(&seen.machine).clone();
         let mut memory = Memory::renewed(self.memory.take(), seen, &domains).ok_or(Unknown::NoNode)?;
         let llcs = seen.machine.llcs();
@@ -172,16 +172,16 @@ impl Outlook {
         standing
     }
 
-    fn standing(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Result<Standing, Unknown> {
+    fn standing(&mut self, scene: &Scene, memory: &Memory, domains: &Domains) -> Result<EpochAssessment, Unknown> {
         let (controllers, links) = loads(scene, memory);
         if scene.units.is_empty() {
-            return Ok(Standing { controllers, links, ..Standing::default() });
+            return Ok(EpochAssessment { controllers, links, ..EpochAssessment::default() });
         }
         let predictors = Predictors::of(scene, memory);
         let programs = self.suffering(&predictors).ok_or(Unknown::NoAnswer)?;
         let movable = scene.traits.iter().any(|one| one.movable || one.pages_movable);
         let proposal = movable.then(|| self.proposal(&predictors, domains));
-        Ok(Standing { controllers, links, programs, proposal })
+        Ok(EpochAssessment { controllers, links, programs, proposal })
     }
 
     /// What the search finds now, otherwise what it found lately if nothing has changed since.
@@ -216,7 +216,7 @@ impl Outlook {
         Proposal { moves, gains }
     }
 
-    fn suffering(&self, predictors: &Predictors<'_>) -> Option<Vec<Suffering>> {
+    fn suffering(&self, predictors: &Predictors<'_>) -> Option<Vec<MeasuredSlowdown>> {
         let scene = predictors.scene;
         let mut predictor = predictors.one();
         let now = predictor.speeds_among(&scene.base, |_| true)?;
@@ -227,7 +227,7 @@ impl Outlook {
         for at in &known {
             let Slowdown { contention, distance } = slowdown(&mut predictor, &mut open, &now, *at)?;
             let pid = self.programs.list[*at].pid;
-            found.push(Suffering { pid, contention, distance, from: Vec::new() });
+            found.push(MeasuredSlowdown { pid, contention, distance, from: Vec::new() });
         }
         for suspect in suspects(scene) {
             let Some(without) = predictor.speeds_among(&scene.base, |program| program != suspect) else { continue };
@@ -333,7 +333,7 @@ mod tests {
         seen.free = seen.machine.nodes().iter().map(|node| (node.id, Bytes(16 << 30))).collect();
     }
 
-    fn watched(seen: &mut Observation, epochs: u32) -> Result<Standing, Unknown> {
+    fn watched(seen: &mut Observation, epochs: u32) -> Result<EpochAssessment, Unknown> {
         let mut outlook = Outlook::default();
         let mut last = Err(Unknown::NotCounted);
         for _ in 0..epochs {

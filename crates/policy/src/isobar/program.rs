@@ -2,7 +2,7 @@
 //! how earlier changes to it turned out. The properties are estimates: its computing, its waiting,
 //! and how much cache space saves it.
 
-use super::curves::{Beyond, Kind, Size};
+use super::curves::{Extrapolation, Kind, Size};
 use super::estimate::{Cpi, Reuse};
 use super::follows::Follows;
 use super::growth::Growth;
@@ -308,7 +308,7 @@ impl Program {
     /// The most favourable assumption about its use of the cache. The working set of a program that
     /// finds hardly anything there may not have fitted yet.
     #[must_use]
-    pub fn hoped(&self) -> Beyond {
+    pub fn hoped(&self) -> Extrapolation {
         let finds = self.finds();
         self.reuse.hoped(finds.is_some_and(|finds| finds < HARDLY_FINDS))
     }

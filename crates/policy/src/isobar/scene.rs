@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::cores::Added;
-use super::curves::Beyond;
+use super::curves::Extrapolation;
 use super::idle::{Idle, runs};
 use super::math::ln;
 use super::memory::Memory;
@@ -144,8 +144,9 @@ impl Scene {
             Self { units, traits, base, guests, free, flows: Vec::new(), copied, added: programs.added, watch };
         scene.weigh(memory, config);
         scene.hold(memory);
-        scene
-            .bend(memory, programs, |program, is_large| Beyond::both(program.reuse.elasticity).in_proportion(is_large));
+        scene.bend(memory, programs, |program, is_large| {
+            Extrapolation::both(program.reuse.elasticity).in_proportion(is_large)
+        });
         scene.flows = scene.flows(seen, memory, programs);
         scene
     }
@@ -293,7 +294,7 @@ impl Scene {
     /// Computes the miss curves, each through the misses at the bytes that the program holds now.
     /// `beyond` says what to assume outside the readings, for a program and for whether its memory
     /// is larger than any cache.
-    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program, bool) -> Beyond) {
+    fn bend(&mut self, memory: &Memory, programs: &Programs, beyond: impl Fn(&Program, bool) -> Extrapolation) {
         let most = memory.machine.llcs().iter().map(|cache| cache.bytes).fold(0.0, f64::max);
         for at in 0..self.units.len() {
             let unit = &self.units[at];

@@ -13,7 +13,7 @@ use isobar_model::{Cgroup, num};
 
 /// What one program may lose if all together gain.
 #[derive(Clone, Copy, Debug)]
-pub struct Bearable {
+pub struct LossLimit {
     /// As a fraction of what all gain.
     part: f64,
     /// In logarithms of its speed, whatever all gain.
@@ -21,15 +21,15 @@ pub struct Bearable {
 }
 
 /// What one program may be predicted to lose: a quarter of its speed at most.
-pub const FORETOLD: Bearable = Bearable { part: 0.2, most: 0.3 };
+pub const FORETOLD: LossLimit = LossLimit { part: 0.2, most: 0.3 };
 /// What one program may be measured to lose: half of its speed at most. A rollback costs what the
 /// change gained, and does not always restore the earlier state: a program that had a cache to
 /// itself while others evicted each other's lines may not have it again.
-pub const MEASURED: Bearable = Bearable { part: 0.25, most: 0.7 };
+pub const MEASURED: LossLimit = LossLimit { part: 0.25, most: 0.7 };
 
 /// Whether a loss is acceptable for what all together gain, both as logarithms of speeds.
 #[must_use]
-pub fn is_borne(loss: f64, all: f64, bearable: Bearable) -> bool {
+pub fn is_borne(loss: f64, all: f64, bearable: LossLimit) -> bool {
     loss <= (bearable.part * all).clamp(0.0, bearable.most)
 }
 

@@ -11,13 +11,13 @@
 //! difference began at once, unless its cache lookups changed, too, which is its own doing. Lookups
 //! do change with the cache if the program's threads pass lines to each other.
 
-use super::calm::there;
 use super::carry::Carried;
 use super::division::Division;
 use super::math::ln;
 use super::pace::{STEADY, Speed, gained, here};
 use super::program::Program;
 use super::programs::Programs;
+use super::stable_programs::there;
 use super::verdict::{Gained, Verdict};
 use isobar_model::{Observation, Pid};
 

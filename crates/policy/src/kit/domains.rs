@@ -21,7 +21,7 @@ pub struct DomainId(pub usize);
 
 /// One CPU of a domain.
 #[derive(Clone, Copy, Debug)]
-pub struct Seat {
+pub struct DomainCpu {
     /// The CPU.
     pub cpu: CpuId,
     /// Its domain.
@@ -50,7 +50,7 @@ pub struct Domains {
     /// All domains, in visiting order.
     pub domains: Vec<Domain>,
     /// All seats, domain by domain.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<DomainCpu>,
     by_cpu: Vec<Option<SeatId>>,
     names: Vec<String>,
 }
@@ -112,7 +112,7 @@ impl Domains {
         let domain = DomainId(self.domains.len());
         self.names.push(name(node, llc));
         let first = self.seats.len();
-        self.seats.extend(ranked.into_iter().map(|(_, cpu, core)| Seat { cpu, domain, core }));
+        self.seats.extend(ranked.into_iter().map(|(_, cpu, core)| DomainCpu { cpu, domain, core }));
         self.domains.push(Domain { llc, node, seats: first..self.seats.len(), cores: number.len() });
         *cores += number.len();
     }
@@ -125,7 +125,7 @@ impl Domains {
 
     /// A seat.
     #[must_use]
-    pub fn seat(&self, id: SeatId) -> Seat {
+    pub fn seat(&self, id: SeatId) -> DomainCpu {
         self.seats[id.0]
     }
 

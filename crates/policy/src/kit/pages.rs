@@ -16,10 +16,10 @@
 use super::domains::{Domains, SeatId};
 use super::flight;
 use super::group::Member;
+use super::immovable::ImmovablePages;
 use super::page_settings::PageSettings;
 use super::ping_pong::{Limits, PingPong, Verdict};
-use super::refused::{Asked, Refused};
-use super::stuck::Stuck;
+use super::refused::{Refused, RequestKey};
 use super::words::whole_percent;
 use isobar_model::{Action, NodeId, NodeMap, Observation, Pages, Pid, Plan, Process, Tid};
 
@@ -42,7 +42,7 @@ impl Place {
     #[must_use]
     pub fn of(domains: &Domains, member: &Member<'_>, seat: SeatId, refused: &Refused) -> Self {
         let was = member.seat.and_then(|seat| domains.node_of(seat));
-        let stays = refused.doubts(Asked::Thread(member.pid, member.thread.tid));
+        let stays = refused.doubts(RequestKey::Thread(member.pid, member.thread.tid));
         let will = if stays { was } else { domains.node_of(seat) };
         Self { process: member.process, tid: member.thread.tid, was, will }
     }
@@ -59,7 +59,7 @@ impl Place {
 pub struct Follower {
     settings: PageSettings,
     ping_pong: Option<PingPong>,
-    stuck: Stuck,
+    stuck: ImmovablePages,
     /// Intervals so far.
     interval: u64,
 }
@@ -69,7 +69,7 @@ impl Follower {
     /// (DI-Migrate).
     #[must_use]
     pub fn new(settings: PageSettings, limits: Option<Limits>) -> Self {
-        Self { settings, ping_pong: limits.map(PingPong::new), stuck: Stuck::default(), interval: 0 }
+        Self { settings, ping_pong: limits.map(PingPong::new), stuck: ImmovablePages::default(), interval: 0 }
     }
 
     /// Adds to a plan the migrations that an interval's layout asks for, and notes on what is not
@@ -91,7 +91,7 @@ impl Follower {
                 let runs_on = |node| together.iter().any(|place| place.will == Some(node));
                 plan.actions.extend(flight::withdrawals(seen, process.pid, runs_on));
             }
-            if refused.waits(Asked::Pages(process.pid)) {
+            if refused.waits(RequestKey::Pages(process.pid)) {
                 continue;
             }
             let wishes = match single_node(together) {
@@ -103,7 +103,7 @@ impl Follower {
     }
 
     /// All threads run on `to`: pages on the other nodes follow.
-    fn gather(&mut self, seen: &Observation, process: &Process, to: NodeId, places: &[Place]) -> Vec<Wish> {
+    fn gather(&mut self, seen: &Observation, process: &Process, to: NodeId, places: &[Place]) -> Vec<PageRequest> {
         let Some(pages) = &process.pages else { return self.accompany(seen, process, places) };
         let remote = |(node, count): (NodeId, &Pages)| (node != to && count.0 > 0).then_some((node, count.0));
         let total: u64 = pages.values().map(|count| count.0).sum();
@@ -131,14 +131,14 @@ impl Follower {
                 whole_percent(count, total)
             );
             let pages = limit.saturating_sub(waiting(from));
-            (pages > 0).then_some(Wish { from, to, pages, thread: None, reason })
+            (pages > 0).then_some(PageRequest { from, to, pages, thread: None, reason })
         };
         nodes.filter_map(wish).collect()
     }
 
     /// Threads run on several nodes, or the pages are not measured: K pages go with each thread
     /// that crosses.
-    fn accompany(&self, seen: &Observation, process: &Process, places: &[Place]) -> Vec<Wish> {
+    fn accompany(&self, seen: &Observation, process: &Process, places: &[Place]) -> Vec<PageRequest> {
         let mut crossing: Vec<(NodeId, NodeId, Tid)> = places.iter().filter_map(Place::crosses).collect();
         crossing.sort_unstable();
         let mut left = process.pages.clone();
@@ -153,13 +153,13 @@ impl Follower {
                 several => (None, format!("{several} threads go")),
             };
             let reason = format!("{who} from node {from} to node {to}, and pages follow");
-            (pages > 0).then_some(Wish { from, to, pages, thread, reason })
+            (pages > 0).then_some(PageRequest { from, to, pages, thread, reason })
         };
         together.filter_map(wish).collect()
     }
 
-    fn ask(&mut self, pid: Pid, wish: Wish, plan: &mut Plan) {
-        let Wish { from, to, pages, thread, reason } = wish;
+    fn ask(&mut self, pid: Pid, wish: PageRequest, plan: &mut Plan) {
+        let PageRequest { from, to, pages, thread, reason } = wish;
         let now = self.interval;
         let verdict = self.ping_pong.as_mut().map_or(Verdict::Go, |detector| detector.ask(pid, from, to, now));
         match verdict {
@@ -181,7 +181,7 @@ impl Follower {
     }
 }
 
-struct Wish {
+struct PageRequest {
     from: NodeId,
     to: NodeId,
     pages: u64,

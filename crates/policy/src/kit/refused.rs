@@ -16,7 +16,7 @@ const LONGEST: u64 = 256;
 
 /// What is asked for: a kind of action, and its process or thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asked {
+pub enum RequestKey {
     /// That a thread moves.
     Thread(Pid, Tid),
     /// That pages of a process move.
@@ -27,7 +27,7 @@ pub enum Asked {
     Ways(LlcId),
 }
 
-impl Asked {
+impl RequestKey {
     /// What an action asks for; a withdrawal asks for nothing.
     #[must_use]
     pub const fn by(action: &Action) -> Option<Self> {
@@ -52,7 +52,7 @@ impl Asked {
 #[derive(Clone, Debug, Default)]
 pub struct Refused {
     epoch: u64,
-    list: BTreeMap<Asked, Refusals>,
+    list: BTreeMap<RequestKey, Refusals>,
     /// The processes that other policies manage now: nothing is asked for them.
     elsewhere: BTreeSet<Pid>,
 }
@@ -68,9 +68,9 @@ impl Refused {
     /// Begins a new epoch, and forgets processes and threads that are gone. Takes the outcome of
     /// migrations that were still queued when their plan was carried out.
     pub fn next_epoch(&mut self, seen: &Observation) {
-        let ended = |wanted: fn(&ActionOutcome) -> bool| -> BTreeSet<Asked> {
+        let ended = |wanted: fn(&ActionOutcome) -> bool| -> BTreeSet<RequestKey> {
             let ended = seen.page_moves.iter().filter(|flight| flight.ended && wanted(&flight.outcome));
-            ended.map(|flight| Asked::Pages(flight.pid)).collect()
+            ended.map(|flight| RequestKey::Pages(flight.pid)).collect()
         };
         let accepted = ended(|outcome| matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0));
         self.take(&ended(|outcome| matches!(outcome, ActionOutcome::Refused { .. })), &accepted);
@@ -78,7 +78,7 @@ impl Refused {
         self.elsewhere.clear();
         self.elsewhere.extend(seen.processes.iter().filter(|process| process.elsewhere).map(|process| process.pid));
         self.list.retain(|asked, _| match (asked, asked.pid()) {
-            (Asked::Thread(pid, tid), _) => seen
+            (RequestKey::Thread(pid, tid), _) => seen
                 .process(*pid)
                 .is_some_and(|process| process.threads.binary_search_by_key(tid, |thread| thread.tid).is_ok()),
             (_, Some(pid)) => seen.process(pid).is_some(),
@@ -88,7 +88,7 @@ impl Refused {
 
     /// Takes the outcome of a plan. If several actions ask for one thing, a refusal counts.
     pub fn applied(&mut self, plan: &Plan, outcome: &Outcome) {
-        let refused = refused_of(plan, outcome).filter_map(Asked::by).collect();
+        let refused = refused_of(plan, outcome).filter_map(RequestKey::by).collect();
         let both = plan.actions.iter().zip(&outcome.actions);
         let accepted = both.filter(|(action, outcome)| {
             // That a cluster can be removed does not mean that one can be made.
@@ -96,10 +96,10 @@ impl Refused {
             let moved = matches!(outcome, ActionOutcome::Pages { moved, .. } if moved.0 > 0);
             !removes && (moved || **outcome == ActionOutcome::Done)
         });
-        self.take(&refused, &accepted.filter_map(|(action, _)| Asked::by(action)).collect());
+        self.take(&refused, &accepted.filter_map(|(action, _)| RequestKey::by(action)).collect());
     }
 
-    fn take(&mut self, refused: &BTreeSet<Asked>, accepted: &BTreeSet<Asked>) {
+    fn take(&mut self, refused: &BTreeSet<RequestKey>, accepted: &BTreeSet<RequestKey>) {
         self.list.retain(|asked, _| refused.contains(asked) || !accepted.contains(asked));
         for asked in refused {
             let refusals = self.list.entry(*asked).or_default();
@@ -115,35 +115,35 @@ impl Refused {
     /// Whether something was refused so recently that it is not asked for now, or another policy
     /// decides about it.
     #[must_use]
-    pub fn waits(&self, asked: Asked) -> bool {
+    pub fn waits(&self, asked: RequestKey) -> bool {
         self.is_elsewhere(asked) || self.list.get(&asked).is_some_and(|refusals| self.epoch < refusals.until)
     }
 
     /// Whether something was refused when it was last asked for.
     #[must_use]
-    pub fn doubts(&self, asked: Asked) -> bool {
+    pub fn doubts(&self, asked: RequestKey) -> bool {
         self.list.contains_key(&asked)
     }
 
     /// The processes whose pages may be asked for now, in their order.
     pub fn with_movable_pages<'a>(&self, seen: &'a Observation) -> impl Iterator<Item = &'a Process> {
-        seen.processes.iter().filter(|process| !self.waits(Asked::Pages(process.pid)))
+        seen.processes.iter().filter(|process| !self.waits(RequestKey::Pages(process.pid)))
     }
 
-    fn is_elsewhere(&self, asked: Asked) -> bool {
+    fn is_elsewhere(&self, asked: RequestKey) -> bool {
         asked.pid().is_some_and(|pid| self.elsewhere.contains(&pid))
     }
 
     /// Removes actions from a plan that are not asked for now, and notes how many.
     pub fn hold_back(&self, plan: &mut Plan) {
         if !self.elsewhere.is_empty() {
-            plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.is_elsewhere(asked)));
+            plan.retain_actions(|action| RequestKey::by(action).is_none_or(|asked| !self.is_elsewhere(asked)));
         }
         if self.list.is_empty() {
             return;
         }
         let all = plan.actions.len();
-        plan.retain_actions(|action| Asked::by(action).is_none_or(|asked| !self.waits(asked)));
+        plan.retain_actions(|action| RequestKey::by(action).is_none_or(|asked| !self.waits(asked)));
         let held = all - plan.actions.len();
         if held > 0 {
             plan.notes.push(format!("the machine refused {held} of {all} actions earlier: they are tried again later"));
@@ -242,16 +242,16 @@ mod tests {
         let mut later = seen();
         in_flight(&mut later, 1, (0, 1), 1);
         refused.next_epoch(&later);
-        assert!(!refused.doubts(Asked::Pages(Pid(1))), "it is under way");
+        assert!(!refused.doubts(RequestKey::Pages(Pid(1))), "it is under way");
         later.page_moves[0].ended = true;
         later.page_moves[0].outcome = no();
         refused.next_epoch(&later);
-        assert!(refused.waits(Asked::Pages(Pid(1))));
+        assert!(refused.waits(RequestKey::Pages(Pid(1))));
         refused.hold_back(&mut plan);
         assert!(plan.actions.is_empty());
         later.page_moves[0].outcome = ActionOutcome::Pages { moved: Pages(1), stayed: vec![] };
         refused.next_epoch(&later);
-        assert!(!refused.doubts(Asked::Pages(Pid(1))));
+        assert!(!refused.doubts(RequestKey::Pages(Pid(1))));
     }
 
     #[test]
@@ -264,6 +264,6 @@ mod tests {
         assert_eq!(plan.actions, [to_cpu(2), pages()]);
         assert_eq!(plan.notes, ["the machine refused 1 of 3 actions earlier: they are tried again later"]);
         refused.next_epoch(&observation("node:2 core:2", vec![process(1, vec![thread(2, 0, 1.0)])]));
-        assert!(!refused.doubts(Asked::Thread(Pid(1), Tid(1))), "another thread may have its id now");
+        assert!(!refused.doubts(RequestKey::Thread(Pid(1), Tid(1))), "another thread may have its id now");
     }
 }

@@ -7,9 +7,9 @@ use std::fmt;
 
 /// A number that is not negative, with one decimal: `12.3`.
 #[derive(Clone, Copy, Debug)]
-pub struct Tenths(pub f64);
+pub struct OneDecimal(pub f64);
 
-impl fmt::Display for Tenths {
+impl fmt::Display for OneDecimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tenths = num::round(self.0 * 10.0);
         write!(f, "{}.{}", tenths / 10, tenths % 10)
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn numbers_read_as_usual() {
         assert_eq!(
-            [0.0, 0.04, 0.05, 9.96, 123.44].map(|x| Tenths(x).to_string()),
+            [0.0, 0.04, 0.05, 9.96, 123.44].map(|x| OneDecimal(x).to_string()),
             ["0.0", "0.0", "0.1", "10.0", "123.4"]
         );
         assert_eq!((whole_percent(1, 3), whole_percent(0, 0), whole_percent(7, 7)), (33, 0, 100));

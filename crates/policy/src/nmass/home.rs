@@ -11,7 +11,7 @@
 //!   home falls short of half of them by the same margin. Otherwise memory that is about halfway
 //!   between two nodes would send the process back and forth.
 
-use crate::kit::before::Before;
+use crate::kit::previous::PreviousValues;
 use isobar_model::{NodeId, NodeMap, Pages, Pid, Process, Topology, num};
 
 /// For each node, the nearest node with CPUs.
@@ -49,7 +49,7 @@ impl Homes {
     /// The home of each process, in their order; `None` if its pages were not counted or are
     /// spread. `margin` is a fraction of all its pages.
     pub fn update(&mut self, nearest: &NearestCpus, processes: &[Process], margin: f64) -> Vec<Option<NodeId>> {
-        let mut before = Before::take_from(&mut self.0);
+        let mut before = PreviousValues::take_from(&mut self.0);
         let mut homes = Vec::with_capacity(processes.len());
         for process in processes {
             let old = before.take(&process.pid);

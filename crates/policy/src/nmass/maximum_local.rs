@@ -10,7 +10,7 @@
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, PolicyMaker};
 
 /// Canonical name.
 pub const NAME: &str = "maximum-local";
@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     summary: "process to its home node, as far as there are cores",
     moves: Moves::Threads,
     needs: NEEDS,
-    make: &Of {
+    make: &PolicyMaker {
         defaults: || Config { threshold_mpki: None, ..Config::default() },
         new: |config| Scheduler::new(NAME, config),
     },

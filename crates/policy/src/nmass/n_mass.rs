@@ -13,7 +13,7 @@
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, PolicyMaker};
 
 /// Canonical name.
 pub const NAME: &str = "n-mass";
@@ -25,5 +25,5 @@ pub const ENTRY: Entry = Entry {
     summary: "process to its home node, unless that crowds a cache",
     moves: Moves::Threads,
     needs: NEEDS,
-    make: &Of { defaults: Config::default, new: |config| Scheduler::new(NAME, config) },
+    make: &PolicyMaker { defaults: Config::default, new: |config| Scheduler::new(NAME, config) },
 };

@@ -8,7 +8,7 @@
 
 use super::config::Config;
 use super::scheduler::{NEEDS, PAPER, Scheduler};
-use crate::entry::{Entry, Moves, Of};
+use crate::entry::{Entry, Moves, PolicyMaker};
 
 /// Canonical name.
 pub const NAME: &str = "n-mass-regression";
@@ -20,7 +20,7 @@ pub const ENTRY: Entry = Entry {
     summary: "n-mass with NUMA penalties estimated from miss rates",
     moves: Moves::Threads,
     needs: NEEDS,
-    make: &Of {
+    make: &PolicyMaker {
         defaults: || Config { penalties: None, profile: None, ..Config::default() },
         new: |config| Scheduler::new(NAME, config),
     },

@@ -5,9 +5,9 @@
 use super::config::Config;
 use super::home::{Homes, NearestCpus};
 use super::penalty::Penalty;
-use crate::kit::before::Before;
 use crate::kit::domains::{Domains, SeatId};
 use crate::kit::group::{Groups, Member};
+use crate::kit::previous::PreviousValues;
 use crate::kit::words::listed;
 use isobar_model::{CpuSet, Mpki, NodeId, Observation, Pid, Process, Tid};
 use std::ops::Range;
@@ -73,7 +73,7 @@ pub struct Rates(Vec<((Pid, Tid), Mpki)>);
 impl Rates {
     /// The rate of each thread in this interval, or else its last one.
     pub fn update(&mut self, seen: &Observation) -> Vec<Option<Mpki>> {
-        let mut before = Before::take_from(&mut self.0);
+        let mut before = PreviousValues::take_from(&mut self.0);
         let mut rates = Vec::new();
         for (process, thread) in seen.threads() {
             let id = (process.pid, thread.tid);

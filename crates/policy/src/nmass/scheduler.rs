@@ -17,7 +17,7 @@ use super::refine::Refined;
 use crate::kit::domains::{CachedDomains, Domains, SeatId};
 use crate::kit::group::Member;
 use crate::kit::refused::Refused;
-use crate::kit::words::{Tenths, listed};
+use crate::kit::words::{OneDecimal, listed};
 use isobar_model::{Action, Observation, Outcome, Plan, Policy, Sensor, num};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -143,7 +143,7 @@ fn reason(
     } else if member.seat.is_some_and(|old| domains.seat(old).domain == domain) {
         let _ = write!(text, "its core is taken, goes to another core of {here}");
     } else if let Some(Refined { from, source, target }) = refined {
-        let [before, after, there, then] = [source.0, source.1, target.0, target.1].map(Tenths);
+        let [before, after, there, then] = [source.0, source.1, target.0, target.1].map(OneDecimal);
         let _ = write!(
             text,
             "lowest penalty on {}: pressure goes from {before} to {after} MPKI there, from {there} to {then} on {here}",
@@ -158,7 +158,7 @@ fn reason(
     let _ = write!(
         text,
         " ({} MPKI, NUMA penalty {} {origin})",
-        Tenths(program.pressure),
+        OneDecimal(program.pressure),
         Hundredths(program.penalty.value)
     );
     text

@@ -9,12 +9,12 @@ use crate::refusal::{Refusal, invalid};
 
 /// The groups of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seat {
+pub(super) struct CpuGroups {
     pub control: GroupId,
     pub monitor: Option<GroupId>,
 }
 
-impl Seat {
+impl CpuGroups {
     pub const DEFAULT: Self = Self { control: GroupId::DEFAULT, monitor: None };
 
     fn is_in(self, id: GroupId) -> bool {
@@ -85,9 +85,9 @@ impl Resctrl {
         }
         for (cpu, seat) in &mut self.seats {
             if wanted.contains(cpu) {
-                *seat = Seat { control: id, monitor: None };
+                *seat = CpuGroups { control: id, monitor: None };
             } else if seat.control == id {
-                *seat = Seat::DEFAULT;
+                *seat = CpuGroups::DEFAULT;
             }
         }
         Ok(())
@@ -112,7 +112,7 @@ impl Resctrl {
     pub(super) fn leave_cpus(&mut self, id: GroupId) {
         for seat in self.seats.values_mut() {
             if seat.control == id {
-                *seat = Seat::DEFAULT;
+                *seat = CpuGroups::DEFAULT;
             } else if seat.monitor == Some(id) {
                 seat.monitor = None;
             }
@@ -121,7 +121,8 @@ impl Resctrl {
 
     /// The RMID of each CPU.
     pub(super) fn rmids_of_cpus(&self) -> impl Iterator<Item = (u32, u32)> {
-        let rmid = |seat: &Seat| self.groups.get(&seat.monitor.unwrap_or(seat.control)).map_or(0, |group| group.rmid);
+        let rmid =
+            |seat: &CpuGroups| self.groups.get(&seat.monitor.unwrap_or(seat.control)).map_or(0, |group| group.rmid);
         self.seats.iter().map(move |(cpu, seat)| (*cpu, rmid(seat)))
     }
 }

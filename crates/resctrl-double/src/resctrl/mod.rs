@@ -19,14 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::io::Errno;
 
-use crate::faults::{Entry, Fault, Faults, Mishap, Operation};
+use crate::faults::{Entry, Fault, FaultEffect, Faults, Operation};
 use crate::hardware::Hardware;
 use crate::machine::Machine;
 use crate::refusal::{Answer, Refusal};
 use crate::threads::Threads;
 
 use allocation::Schema;
-use cpus::Seat;
+use cpus::CpuGroups;
 use info::Folder;
 use monitor::Rmids;
 pub use nodes::{GroupFile, Node};
@@ -62,7 +62,7 @@ pub struct Resctrl {
     /// The value of each CLOSID, by schema, domain and CLOSID.
     controls: BTreeMap<(usize, u32, u32), u32>,
     rmids: Rmids,
-    seats: BTreeMap<u32, Seat>,
+    seats: BTreeMap<u32, CpuGroups>,
     members: BTreeMap<u32, Member>,
     /// Tasks that a fault has killed: id and start.
     gone: BTreeSet<(u32, u64)>,
@@ -95,7 +95,7 @@ impl Resctrl {
             groups: BTreeMap::from([(GroupId::DEFAULT, root)]),
             next_group: 1,
             controls: BTreeMap::new(),
-            seats: machine.cpus.iter().map(|cpu| (*cpu, Seat::DEFAULT)).collect(),
+            seats: machine.cpus.iter().map(|cpu| (*cpu, CpuGroups::DEFAULT)).collect(),
             members: BTreeMap::new(),
             gone: BTreeSet::new(),
             threads,
@@ -234,7 +234,7 @@ impl Resctrl {
     ) -> Answer<T> {
         let mishap = self.faults.due(operation, &path);
         let outcome = match mishap {
-            Some(Mishap::Refuse(errno)) => {
+            Some(FaultEffect::Refuse(errno)) => {
                 self.status.clear();
                 Err(Refusal::silent(errno))
             }
@@ -247,7 +247,7 @@ impl Resctrl {
         // Also after a refusal: if several tasks were written, those before a refused one were
         // moved.
         self.enforce();
-        self.unmount_due |= mishap == Some(Mishap::Unmount);
+        self.unmount_due |= mishap == Some(FaultEffect::Unmount);
         let result = outcome.as_ref().map(|_| ()).map_err(|errno| *errno);
         let status = self.last_cmd_status().trim_end().to_owned();
         self.journal.push(Entry { operation, path, text: text.to_owned(), result, status });
@@ -255,10 +255,10 @@ impl Resctrl {
     }
 
     /// The effect of a fault before the operation.
-    fn befall(&mut self, mishap: Option<Mishap>, text: &str) {
+    fn befall(&mut self, mishap: Option<FaultEffect>, text: &str) {
         match mishap {
-            Some(Mishap::TakeClosids) => self.take_closids(),
-            Some(Mishap::TasksDie) => self.let_die(text),
+            Some(FaultEffect::TakeClosids) => self.take_closids(),
+            Some(FaultEffect::TasksDie) => self.let_die(text),
             _ => {}
         }
     }

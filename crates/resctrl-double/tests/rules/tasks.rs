@@ -1,7 +1,7 @@
 //! The `tasks` file (fs/resctrl/rdtgroup.c: rdtgroup_tasks_write, rdtgroup_move_task,
 //! __rdtgroup_move_task, show_rdt_tasks).
 
-use isobar_resctrl_double::{Errno, Fault, Mishap, Operation};
+use isobar_resctrl_double::{Errno, Fault, FaultEffect, Operation};
 
 use crate::Double;
 
@@ -94,7 +94,7 @@ fn a_monitor_groups_child_is_born_in_it() {
 fn a_task_can_die_while_it_is_written() {
     let mut double = Double::with_groups();
     double.set("a/tasks", "10\n");
-    double.state.plan(Fault::at(Operation::Write, "a/tasks", Mishap::TasksDie));
+    double.state.plan(Fault::at(Operation::Write, "a/tasks", FaultEffect::TasksDie));
     let given = double.write("a/tasks", "11\n");
     double.expect("dead", given, Err(Errno::SRCH), "No task 11\nError while processing task 11");
     assert_eq!(

@@ -34,11 +34,11 @@ pub enum Pattern {
     /// the id of a process from which it descends, or its own
     Tree(Pid),
     /// its cgroup, or one above it
-    Cgroup(Spelt, From),
+    Cgroup(TextPattern, From),
     /// its service, container, pod or virtual machine
-    Group(Selector, Spelt),
+    Group(Selector, TextPattern),
     /// its name, whole or as the kernel cuts it
-    Name(Spelt),
+    Name(TextPattern),
 }
 
 /// Where a cgroup's path begins.
@@ -52,7 +52,7 @@ pub enum From {
 
 /// A text, and its meaning as a glob if it is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelt {
+pub struct TextPattern {
     text: String,
     glob: Option<Glob>,
 }
@@ -69,15 +69,15 @@ impl Pattern {
             return Self::Tree(Pid(pid));
         }
         if let Some(selector) = Selector::parse(text) {
-            let name = Spelt::new(selector.name());
+            let name = TextPattern::new(selector.name());
             return Self::Group(selector, name);
         }
         if !text.contains('/') {
-            return Self::Name(Spelt::new(text));
+            return Self::Name(TextPattern::new(text));
         }
         match text.strip_prefix(MOUNTED).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-            Some(rest) => Self::Cgroup(Spelt::new(rest.trim_matches('/')), From::Mount),
-            None => Self::Cgroup(Spelt::new(text.trim_matches('/')), From::Root),
+            Some(rest) => Self::Cgroup(TextPattern::new(rest.trim_matches('/')), From::Mount),
+            None => Self::Cgroup(TextPattern::new(text.trim_matches('/')), From::Root),
         }
     }
 
@@ -135,7 +135,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl Spelt {
+impl TextPattern {
     fn new(text: &str) -> Self {
         Self { text: text.to_owned(), glob: Glob::new(text).ok().filter(|_| text.contains(META)) }
     }
@@ -185,7 +185,7 @@ mod tests {
 
     fn name(pattern: &str, name: &str) -> bool {
         Pattern::check(pattern).unwrap();
-        Spelt::new(pattern).fits_name(name)
+        TextPattern::new(pattern).fits_name(name)
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             assert!(Pattern::check(text).unwrap_err().starts_with(&format!("`{text}`: expected tree:PID")));
         }
         // A text that is parsed although it was refused must match nothing else.
-        assert!(Spelt::new("a[b").fits_name("a[b") && !Spelt::new("a[b").fits_name("ab"));
+        assert!(TextPattern::new("a[b").fits_name("a[b") && !TextPattern::new("a[b").fits_name("ab"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Seats, SimMachine};
+use crate::{LlcAssignment, SimMachine};
 use isobar_model::{Machine, NodeId, NodeWeight, Seconds};
 
 fn workload(machine: &str, apps: &str) -> Workload {
@@ -35,7 +35,7 @@ fn slowdowns_are_those_of_the_simulated_machine() {
     let mut seated = workload.clone();
     for (app, stand) in seated.apps.iter_mut().zip(&arrangement.apps) {
         let llcs = stand.llcs.iter().map(|llc| arranging.rooms()[*llc].id).collect();
-        app.seats = Some(Seats { llcs, keep: true });
+        app.seats = Some(LlcAssignment { llcs, keep: true });
     }
     seated.apps[0].memory_node = Some(NodeId(1));
     seated.apps[2].spread = [0, 1].map(|node| NodeWeight { node: NodeId(node), weight: 1 }).to_vec();

@@ -8,7 +8,7 @@
 
 use super::SimMachine;
 use super::process::{Process, Thread};
-use crate::workload::Seats;
+use crate::workload::LlcAssignment;
 use isobar_model::topology::Cpu;
 use isobar_model::{CpuId, LlcId};
 use rand_chacha::ChaCha8Rng;
@@ -51,7 +51,7 @@ impl SimMachine {
             let llc = |thread: &Thread| self.workload.machine.topology.cpu(thread.cpu).and_then(|cpu| cpu.llc);
             let llcs: Option<Vec<_>> = self.processes[index].threads.iter().map(llc).collect();
             let app = &mut self.workload.apps[index];
-            app.seats = app.seats.take().or_else(|| Some(Seats { llcs: llcs?, keep: false }));
+            app.seats = app.seats.take().or_else(|| Some(LlcAssignment { llcs: llcs?, keep: false }));
             self.touch(index);
         }
     }

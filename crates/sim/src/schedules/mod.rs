@@ -18,7 +18,7 @@ mod too_many;
 
 pub use too_many::{MOST_THREADS, TooMany};
 
-use crate::workload::{App, Seats, Workload};
+use crate::workload::{App, LlcAssignment, Workload};
 use isobar_model::{LlcId, num};
 use seating::{Leaf, Seating};
 use std::collections::BTreeMap;
@@ -76,8 +76,10 @@ impl Workload {
     /// whatever the load.
     #[must_use]
     pub fn seated(&self, schedule: &Schedule, keep: bool) -> Self {
-        let seated =
-            |(app, llcs): (&App, &Vec<LlcId>)| App { seats: Some(Seats { llcs: llcs.clone(), keep }), ..app.clone() };
+        let seated = |(app, llcs): (&App, &Vec<LlcId>)| App {
+            seats: Some(LlcAssignment { llcs: llcs.clone(), keep }),
+            ..app.clone()
+        };
         let apps = self.apps.iter().zip(&schedule.llcs).map(seated).collect();
         Self { machine: Arc::clone(&self.machine), apps, run: self.run }
     }

@@ -48,7 +48,7 @@ pub struct App {
     /// Where in its phases it starts, as a fraction of their cycle.
     pub phase_offset: f64,
     /// The last-level caches on which its threads start; `None` leaves them to the stock scheduler.
-    pub seats: Option<Seats>,
+    pub seats: Option<LlcAssignment>,
     /// The job whose processes it waits for; `None`: it waits for no job.
     pub job: Option<Job>,
 }
@@ -66,7 +66,7 @@ pub struct Job {
 
 /// The last-level caches of an application's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seats {
+pub struct LlcAssignment {
     /// One for each thread.
     pub llcs: Vec<LlcId>,
     /// Whether every run starts there, whatever the load. Otherwise only the first run does; later

@@ -1,5 +1,5 @@
 use super::*;
-use crate::watch::Standing;
+use crate::watch::SearchState;
 use isobar_optima::Objective;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ impl Watch for Silent {
         *most = done.max(*most);
     }
 
-    fn search(&self, _: &Standing<'_>) {}
+    fn search(&self, _: &SearchState<'_>) {}
 }
 
 const PROGRAMS: &str = "

@@ -10,12 +10,12 @@ fn header() -> Header {
     Header { engine: "perf".into(), sampled: Some(100), page_bytes: 4096, slice_ns: SLICE, command: vec![] }
 }
 
-fn record(tid: u32, time: u64, what: What) -> Record {
+fn record(tid: u32, time: u64, what: RecordKind) -> Record {
     Record { pid: 70, tid, time, what }
 }
 
 fn at(tid: u32, time: u64, address: u64) -> Record {
-    record(tid, time, What::Access { address, load: false, store: false })
+    record(tid, time, RecordKind::Access { address, load: false, store: false })
 }
 
 fn slices(bytes: &[u8]) -> Vec<Slice> {
@@ -23,7 +23,7 @@ fn slices(bytes: &[u8]) -> Vec<Slice> {
     parts.filter_map(|part| if let Part::Slice(slice) = part { Some(slice) } else { None }).collect()
 }
 
-fn traced(records: Vec<(Of, Record)>) -> (Vec<u8>, Vec<String>) {
+fn traced(records: Vec<(BufferContent, Record)>) -> (Vec<u8>, Vec<String>) {
     let mut samples = Samples::new(Vec::new(), &header()).unwrap();
     records.into_iter().for_each(|(of, record)| samples.add(of, record));
     let missing = samples.finish().unwrap();
@@ -33,19 +33,19 @@ fn traced(records: Vec<(Of, Record)>) -> (Vec<u8>, Vec<String>) {
 #[test]
 fn samples_of_several_buffers_are_one_trace_in_the_order_of_time() {
     let begun = 5_000;
-    let both = |load, store| What::Access { address: 0x3008, load, store };
+    let both = |load, store| RecordKind::Access { address: 0x3008, load, store };
     let (bytes, missing) = traced(vec![
-        (Of::Faults, record(70, begun, What::Exec)),
-        (Of::Faults, record(71, begun + 5, What::Begun)),
-        (Of::Faults, at(71, begun + 20, 0x3000)),
-        (Of::Faults, at(70, begun + SLICE, 0x9000)),
-        (Of::Loads, at(70, begun + 10, 0x2fff)),
-        (Of::Loads, at(70, begun + 30, 0x3000)),
-        (Of::Loads, at(71, begun + SLICE + 1, 0)),
-        (Of::Loads, at(71, begun + 40, u64::MAX - 8)),
-        (Of::Stores, at(71, begun + 2 * SLICE, 0x3010)),
-        (Of::Both, record(70, begun + 2 * SLICE + 1, both(true, true))),
-        (Of::Both, record(70, begun + 2 * SLICE + 2, both(false, false))),
+        (BufferContent::Faults, record(70, begun, RecordKind::Exec)),
+        (BufferContent::Faults, record(71, begun + 5, RecordKind::Begun)),
+        (BufferContent::Faults, at(71, begun + 20, 0x3000)),
+        (BufferContent::Faults, at(70, begun + SLICE, 0x9000)),
+        (BufferContent::Loads, at(70, begun + 10, 0x2fff)),
+        (BufferContent::Loads, at(70, begun + 30, 0x3000)),
+        (BufferContent::Loads, at(71, begun + SLICE + 1, 0)),
+        (BufferContent::Loads, at(71, begun + 40, u64::MAX - 8)),
+        (BufferContent::Stores, at(71, begun + 2 * SLICE, 0x3010)),
+        (BufferContent::Both, record(70, begun + 2 * SLICE + 1, both(true, true))),
+        (BufferContent::Both, record(70, begun + 2 * SLICE + 2, both(false, false))),
     ]);
     let first = |page, thread| FirstTouch { page, thread };
     let row = |page, thread, loads, stores| Row { page, thread, loads, stores };
@@ -63,17 +63,17 @@ fn samples_of_several_buffers_are_one_trace_in_the_order_of_time() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let child = |pid| Record { pid, tid: pid, time: 9, what: What::Begun };
+    let child = |pid| Record { pid, tid: pid, time: 9, what: RecordKind::Begun };
     let mut records = vec![
-        (Of::Faults, record(70, 1, What::Exec)),
-        (Of::Faults, record(70, 5, What::Lost(3))),
-        (Of::Loads, record(70, 5, What::Lost(4))),
-        (Of::Loads, record(70, 6, What::Throttled)),
-        (Of::Loads, at(70, 7, 0x1000)),
-        (Of::Faults, record(70, 10, What::Exec)),
-        (Of::Loads, at(70, 11, 0x1000)),
+        (BufferContent::Faults, record(70, 1, RecordKind::Exec)),
+        (BufferContent::Faults, record(70, 5, RecordKind::Lost(3))),
+        (BufferContent::Loads, record(70, 5, RecordKind::Lost(4))),
+        (BufferContent::Loads, record(70, 6, RecordKind::Throttled)),
+        (BufferContent::Loads, at(70, 7, 0x1000)),
+        (BufferContent::Faults, record(70, 10, RecordKind::Exec)),
+        (BufferContent::Loads, at(70, 11, 0x1000)),
     ];
-    records.extend((100..110).map(|pid| (Of::Faults, child(pid))));
+    records.extend((100..110).map(|pid| (BufferContent::Faults, child(pid))));
     let (bytes, missing) = traced(records);
     assert_eq!(slices(&bytes)[0].rows, [Row { page: 1, thread: 0, loads: 1, stores: 0 }]);
     let expected = [
@@ -90,7 +90,7 @@ fn what_is_missing_is_named() {
 fn slices_are_written_when_nothing_more_comes_and_late_samples_count_in_the_next() {
     let mut samples = Samples::new(Vec::new(), &header()).unwrap();
     let mut look = |time: u64| {
-        samples.add(Of::Loads, at(70, time, 0x1000));
+        samples.add(BufferContent::Loads, at(70, time, 0x1000));
         samples.write().unwrap();
         samples.open.keys().copied().collect::<Vec<_>>()
     };
@@ -109,9 +109,9 @@ fn slices_are_written_when_nothing_more_comes_and_late_samples_count_in_the_next
 #[test]
 fn new_pages_are_asked_for_at_once_and_all_once_a_second() {
     let mut samples = Samples::new(Vec::new(), &header()).unwrap();
-    samples.add(Of::Faults, record(70, 1, What::Exec));
+    samples.add(BufferContent::Faults, record(70, 1, RecordKind::Exec));
     let mut look = |time: u64, address: u64| {
-        samples.add(Of::Loads, at(70, time, address));
+        samples.add(BufferContent::Loads, at(70, time, address));
         // Records that arrived in this round count from the next round on.
         samples.write().unwrap();
         samples.write().unwrap();
@@ -135,7 +135,10 @@ fn new_pages_are_asked_for_at_once_and_all_once_a_second() {
 #[test]
 fn mappings_are_regions_by_their_names() {
     let map = |start, path: &str| {
-        (Of::Faults, record(70, 5, What::Mapped { start, length: 4096, offset: 8192, path: path.to_owned() }))
+        (
+            BufferContent::Faults,
+            record(70, 5, RecordKind::Mapped { start, length: 4096, offset: 8192, path: path.to_owned() }),
+        )
     };
     let all = [
         map(4096, "//anon"),
@@ -156,19 +159,24 @@ fn mappings_are_regions_by_their_names() {
     assert_eq!(kinds, [anonymous(0), RegionKind::Heap, RegionKind::Stack(0), file, anonymous(2)]);
 }
 
-fn any_record() -> impl Strategy<Value = (Of, Record)> {
+fn any_record() -> impl Strategy<Value = (BufferContent, Record)> {
     let number = || prop_oneof![0..4_u64, any::<u64>()];
     let what = prop_oneof![
         4 => (number(), any::<bool>(), any::<bool>())
-            .prop_map(|(address, load, store)| What::Access { address, load, store }),
-        1 => Just(What::Begun),
-        1 => Just(What::Exec),
+            .prop_map(|(address, load, store)| RecordKind::Access { address, load, store }),
+        1 => Just(RecordKind::Begun),
+        1 => Just(RecordKind::Exec),
         1 => (number(), number(), number(), "[a-z/]{0,8}")
-            .prop_map(|(start, length, offset, path)| What::Mapped { start, length, offset, path }),
-        1 => number().prop_map(What::Lost),
-        1 => Just(What::Throttled),
+            .prop_map(|(start, length, offset, path)| RecordKind::Mapped { start, length, offset, path }),
+        1 => number().prop_map(RecordKind::Lost),
+        1 => Just(RecordKind::Throttled),
     ];
-    let of = prop_oneof![Just(Of::Faults), Just(Of::Loads), Just(Of::Stores), Just(Of::Both)];
+    let of = prop_oneof![
+        Just(BufferContent::Faults),
+        Just(BufferContent::Loads),
+        Just(BufferContent::Stores),
+        Just(BufferContent::Both)
+    ];
     (of, 0..3_u32, 0..3_u32, number(), what)
         .prop_map(|(of, pid, tid, time, what)| (of, Record { pid, tid, time, what }))
 }
@@ -180,7 +188,7 @@ proptest! {
     fn any_records_make_a_trace_that_can_be_read(
         looks in proptest::collection::vec(proptest::collection::vec(any_record(), 0..12), 0..6),
     ) {
-        let samples = looks.iter().flatten().filter(|(_, one)| matches!(one.what, What::Access { .. })).count();
+        let samples = looks.iter().flatten().filter(|(_, one)| matches!(one.what, RecordKind::Access { .. })).count();
         let mut trace = Samples::new(Vec::new(), &header()).unwrap();
         for look in looks {
             look.into_iter().for_each(|(of, record)| trace.add(of, record));

@@ -63,7 +63,7 @@ pub struct Outcome {
 
 /// Which entry boots next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
+pub enum BootOrder {
     /// All boots of an entry, then all boots of the next.
     Whole,
     /// One boot of each entry in turn, so that each has its share of a budget.
@@ -73,7 +73,7 @@ pub enum Turns {
     Pairs,
 }
 
-impl Turns {
+impl BootOrder {
     /// Number of entries that belong together.
     const fn together(self) -> usize {
         match self {
@@ -100,7 +100,7 @@ impl Turns {
 /// Runs all entries. The finished boots are returned even if something went wrong.
 pub fn run(
     entries: &[Entry],
-    turns: Turns,
+    turns: BootOrder,
     jobs: u32,
     interrupted: &AtomicBool,
 ) -> (Vec<Outcome>, Result<(), LabError>) {
@@ -109,7 +109,7 @@ pub fn run(
     let campaign = Campaign { entries, turns, jobs, state, watched: Mutex::default(), interrupted };
     let all_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| progress::tell(&campaign.watched, &all_done));
+        scope.spawn(|| progress::notify(&campaign.watched, &all_done));
         let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(|| campaign.work())).collect();
         let panicked = workers.into_iter().find_map(|worker| worker.join().err());
         // The thread that reports progress must end whatever the workers return, or the scope would
@@ -124,7 +124,7 @@ pub fn run(
 
 struct Campaign<'a> {
     entries: &'a [Entry],
-    turns: Turns,
+    turns: BootOrder,
     jobs: u32,
     state: Mutex<State>,
     watched: Mutex<Vec<Watched>>,

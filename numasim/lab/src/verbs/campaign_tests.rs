@@ -27,14 +27,14 @@ fn a_pair_takes_both_boots_one_after_another_or_side_by_side() {
 #[test]
 fn partners_follow_each_other() {
     let mut stands = [stand(0, None, None), stand(0, None, None), stand(0, None, None), stand(0, None, None)];
-    let mut turn = |turns: Turns| {
+    let mut turn = |turns: BootOrder| {
         let at = turns.next(&stands).unwrap();
         stands[at].begun += 1;
         at
     };
-    let got: Vec<usize> = (0..6).map(|_| turn(Turns::Pairs)).collect();
+    let got: Vec<usize> = (0..6).map(|_| turn(BootOrder::Pairs)).collect();
     assert_eq!(got, [0, 1, 2, 3, 0, 1]);
-    assert_eq!((0..3).map(|_| turn(Turns::Whole)).collect::<Vec<_>>(), [0, 0, 0]);
-    assert_eq!([0, 1, 2, 3].map(|at| Turns::Pairs.group(at, 4)), [0..2, 0..2, 2..4, 2..4]);
-    assert_eq!(Turns::Each.group(3, 4), 3..4);
+    assert_eq!((0..3).map(|_| turn(BootOrder::Whole)).collect::<Vec<_>>(), [0, 0, 0]);
+    assert_eq!([0, 1, 2, 3].map(|at| BootOrder::Pairs.group(at, 4)), [0..2, 0..2, 2..4, 2..4]);
+    assert_eq!(BootOrder::Each.group(3, 4), 3..4);
 }

@@ -1,6 +1,6 @@
 //! `numasim experiment`: runs boots side by side, then prints the tables.
 
-use super::campaign::{self, Entry, Outcome, Store, Turns};
+use super::campaign::{self, BootOrder, Entry, Outcome, Store};
 use super::own::Own;
 use super::{origin, print};
 use crate::args::ExperimentArgs;
@@ -35,7 +35,7 @@ pub fn run(args: &ExperimentArgs, interrupted: &AtomicBool) -> Result<u8, LabErr
     if std::env::var_os(fetch::KERNEL_VARIABLE).is_some_and(|named| !named.is_empty()) {
         entries.iter_mut().for_each(Entry::name_kernel);
     }
-    let turns = if args.budget.is_some() { Turns::Each } else { Turns::Whole };
+    let turns = if args.budget.is_some() { BootOrder::Each } else { BootOrder::Whole };
     let (outcomes, done) = campaign::run(&entries, turns, args.jobs, interrupted);
     let mut code = 0;
     let ended = outcomes.iter().zip(&entries).filter(|(outcome, _)| done.is_ok() || outcome.stop.is_some());

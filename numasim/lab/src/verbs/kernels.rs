@@ -1,7 +1,7 @@
 //! `numasim kernels A B`: runs the same boots under two kernels, and shows what the second does to
 //! completion times. Boots of the same seed are compared with each other.
 
-use super::campaign::{self, Entry, Outcome, Turns};
+use super::campaign::{self, BootOrder, Entry, Outcome};
 use super::experiment::{Parts, Read, distinct, entries, results_folder};
 use super::print;
 use crate::args::{ExperimentArgs, KernelsArgs};
@@ -34,7 +34,7 @@ pub fn run(args: &KernelsArgs, interrupted: &AtomicBool) -> Result<u8, LabError>
     let a = entries(&read, &under_a, &scratch.path().join("A"), &asked)?;
     let b = entries(&read, &under_b, &scratch.path().join("B"), &asked)?;
     let all: Vec<Entry> = a.into_iter().zip(b).flat_map(|(a, b)| [of_kernel(a, "A"), of_kernel(b, "B")]).collect();
-    let (outcomes, done) = campaign::run(&all, Turns::Pairs, args.jobs, interrupted);
+    let (outcomes, done) = campaign::run(&all, BootOrder::Pairs, args.jobs, interrupted);
     done?;
     let tables: Vec<Summary> =
         all.chunks(2).zip(outcomes.chunks(2)).flat_map(|(entries, outcomes)| compared(&entries[0], outcomes)).collect();

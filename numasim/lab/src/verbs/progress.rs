@@ -24,7 +24,7 @@ pub struct Watched {
 
 /// Reports runs until all boots are done. Runs that end after the last look are not reported,
 /// because the table follows.
-pub fn tell(watched: &Mutex<Vec<Watched>>, all_done: &AtomicBool) {
+pub fn notify(watched: &Mutex<Vec<Watched>>, all_done: &AtomicBool) {
     let began = Instant::now();
     while !all_done.load(Ordering::Relaxed) {
         watched.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(|boot| look(boot, began));

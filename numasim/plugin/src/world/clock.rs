@@ -72,7 +72,7 @@ fn now_ns() -> i64 {
 
 /// The value of the time-stamp counter, in nanoseconds.
 pub fn counter() -> i64 {
-    nanos(if within_generated_code() { tell(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) })
+    nanos(if within_generated_code() { notify(world::local().max(BASE.load(Relaxed))) } else { SHOWN.load(Relaxed) })
 }
 
 fn nanos(picos: u64) -> i64 {
@@ -90,7 +90,7 @@ pub fn pass_to(due: u64) {
     SHOWN.store(now, Relaxed);
 }
 
-fn tell(picos: u64) -> u64 {
+fn notify(picos: u64) -> u64 {
     let before = TOLD.fetch_max(picos, Relaxed);
     before.max(picos)
 }

@@ -28,7 +28,7 @@ impl World {
     pub fn keeps_house(&mut self) {
         match self.pages.register(CR3) {
             Some(cr3) => self.spaces.mark(self.cpu, cr3),
-            None => error::tell("this QEMU does not show CR3, so daemons run at the modelled machine's speed"),
+            None => error::notify("this QEMU does not show CR3, so daemons run at the modelled machine's speed"),
         }
         self.set_pace();
     }

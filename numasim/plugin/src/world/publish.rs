@@ -6,8 +6,8 @@ use crate::error;
 use crate::world::{World, whole};
 use numasim_model::{Ran, Spec, Threads};
 use numasim_page::{
-    ClassFigures, CpuFigures, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place, Refusal, Snapshot,
-    Switches, ThreadFigures, Wishes,
+    ClassFigures, CpuFigures, GuestSettings, Header, Host, LinkFigures, LlcFigures, Mapping, NodeFigures, Place,
+    Refusal, Snapshot, Switches, ThreadFigures,
 };
 use std::path::Path;
 
@@ -74,7 +74,7 @@ impl Page {
             self.count_cpu(world, cpu);
             match world.machine.set_class(cpu, class) {
                 Ok(()) => self.classes[cpu] = class,
-                Err(problem) => error::tell(&problem.to_string()),
+                Err(problem) => error::notify(&problem.to_string()),
             }
         }
     }
@@ -91,12 +91,12 @@ impl Page {
     }
 
     /// The changes that the guest wants.
-    pub fn wishes(&mut self) -> Option<Wishes> {
+    pub fn wishes(&mut self) -> Option<GuestSettings> {
         self.host.take_wishes()
     }
 
     /// Applies the changes that the guest wants.
-    pub fn apply(&mut self, world: &mut World, wishes: &Wishes) {
+    pub fn apply(&mut self, world: &mut World, wishes: &GuestSettings) {
         match set_masks(world, wishes) {
             Ok(()) => {
                 self.own.clone_from(&wishes.classes);
@@ -105,14 +105,17 @@ impl Page {
                 self.host.applied(wishes.generation);
             }
             Err(problem) => {
-                error::tell(&format!("the guest's wishes of generation {} are refused: {problem}", wishes.generation));
+                error::notify(&format!(
+                    "the guest's wishes of generation {} are refused: {problem}",
+                    wishes.generation
+                ));
                 self.host.refuse(wishes.generation, Refusal::Other);
             }
         }
     }
 }
 
-fn set_masks(world: &mut World, wishes: &Wishes) -> Result<(), String> {
+fn set_masks(world: &mut World, wishes: &GuestSettings) -> Result<(), String> {
     let clos = |llc: usize| world.spec.llc[llc].clos as usize;
     let limits: Vec<_> = (0..world.spec.llc.len()).map(clos).collect();
     for (llc, masks) in wishes.masks.iter().enumerate() {

@@ -58,7 +58,7 @@ impl World {
         if let Some(trace) = &mut self.trace
             && let Err(why) = act(trace, now)
         {
-            error::tell(&format!("the page trace cannot be written: {why}"));
+            error::notify(&format!("the page trace cannot be written: {why}"));
             self.trace = None;
         }
     }

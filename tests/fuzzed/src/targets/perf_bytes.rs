@@ -2,7 +2,7 @@
 //! was written. The records of a program that is sampled for a trace are read in the same way.
 
 use isobar_linux::sensors::memory::program::records as program;
-use isobar_linux::sensors::memory::program::records::What;
+use isobar_linux::sensors::memory::program::records::RecordKind;
 use isobar_linux::sensors::{counters::group, memory::records};
 
 /// The size of a record header with a sample of an address.
@@ -19,7 +19,7 @@ pub fn run(bytes: &[u8]) {
     let (mut found, mut path_bytes) = (0, 0);
     for record in program::parse(bytes) {
         found += 1;
-        if let What::Mapped { path, .. } = record.what {
+        if let RecordKind::Mapped { path, .. } = record.what {
             // A byte that is not text becomes the three bytes of the replacement character.
             path_bytes += path.len();
             assert!(!path.contains('\0'));

@@ -6,7 +6,7 @@
 use crate::check::{accepted, one_line};
 use isobar_partition::heuristics::{self, Entry, Scope};
 use isobar_profiles::Profiles;
-use isobar_study::{Ask, ModelKind, Row, Source, Standing, Study, StudyError, Text, Watch};
+use isobar_study::{Ask, ModelKind, Row, SearchState, Source, Study, StudyError, Text, Watch};
 use std::time::Duration;
 
 /// Larger questions are answered correctly or not for the same reasons as small ones.
@@ -102,5 +102,5 @@ impl Watch for Alone {
 
     fn done(&self, _: usize, _: usize) {}
 
-    fn search(&self, _: &Standing<'_>) {}
+    fn search(&self, _: &SearchState<'_>) {}
 }

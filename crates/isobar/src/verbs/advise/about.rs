@@ -1,14 +1,14 @@
 //! Formats advice as JSON, and gives the command to type for each choice.
 
-use super::of::Of;
+use super::target::AdviceTarget;
 use isobar_model::{CpuSet, NodeId, Topology};
-use isobar_runtime::advise::{Advice, Choice, Confidence, What};
+use isobar_runtime::advise::{Advice, AdviceKind, Choice, Confidence};
 use serde_json::{Value, json};
 
 /// The context of the advice.
 pub struct About<'a> {
     /// What the advice is for.
-    pub of: &'a Of,
+    pub of: &'a AdviceTarget,
     /// The machine.
     pub machine: &'a Topology,
     /// Whether the kernel's NUMA balancing is on.
@@ -42,11 +42,11 @@ fn program(advice: &Advice, about: &About<'_>) -> Value {
 
 fn choice(choice: &Choice, advice: &Advice, about: &About<'_>) -> Value {
     let (advised, nodes): (&str, Value) = match &choice.what {
-        What::Leave => ("leave", json!([])),
-        What::Bind(node) => ("bind", json!([node.0])),
-        What::Gather(node) => ("gather", json!([node.0])),
-        What::Interleave(nodes) => ("interleave", json!(nodes.iter().map(|node| node.0).collect::<Vec<_>>())),
-        What::Split(weights) => (
+        AdviceKind::Leave => ("leave", json!([])),
+        AdviceKind::Bind(node) => ("bind", json!([node.0])),
+        AdviceKind::Gather(node) => ("gather", json!([node.0])),
+        AdviceKind::Interleave(nodes) => ("interleave", json!(nodes.iter().map(|node| node.0).collect::<Vec<_>>())),
+        AdviceKind::Split(weights) => (
             "split",
             json!(weights.iter().map(|(node, weight)| json!({"node": node.0, "weight": weight})).collect::<Vec<_>>()),
         ),
@@ -76,14 +76,14 @@ pub const fn sure(confidence: Confidence) -> &'static str {
 /// spread over nodes from outside, so to spread it this is the command to start the program with.
 pub fn command(choice: &Choice, advice: &Advice, about: &About<'_>) -> Option<String> {
     let (start, running) = match about.of {
-        Of::Command(_, typed) => (typed.as_str(), false),
+        AdviceTarget::Command(_, typed) => (typed.as_str(), false),
         _ => ("COMMAND", true),
     };
     let pid = advice.pid;
     Some(match &choice.what {
-        What::Leave => return None,
-        What::Bind(node) if !running => format!("isobar run --node {node} -- {start}", node = node.0),
-        What::Bind(node) => {
+        AdviceKind::Leave => return None,
+        AdviceKind::Bind(node) if !running => format!("isobar run --node {node} -- {start}", node = node.0),
+        AdviceKind::Bind(node) => {
             let cpus = about.machine.cpus_of_node(*node).map(CpuSet::to_string).unwrap_or_default();
             let taskset = format!("taskset -acp {cpus} {pid}");
             match away(*node, advice) {
@@ -91,10 +91,12 @@ pub fn command(choice: &Choice, advice: &Advice, about: &About<'_>) -> Option<St
                 None => taskset,
             }
         }
-        What::Gather(node) if !running => format!("numactl --preferred={} {start}", node.0),
-        What::Gather(node) => format!("migratepages {pid} {} {}", away(*node, advice).unwrap_or_default(), node.0),
-        What::Interleave(nodes) => format!("isobar run --interleave {} -- {start}", list(nodes)),
-        What::Split(weights) => {
+        AdviceKind::Gather(node) if !running => format!("numactl --preferred={} {start}", node.0),
+        AdviceKind::Gather(node) => {
+            format!("migratepages {pid} {} {}", away(*node, advice).unwrap_or_default(), node.0)
+        }
+        AdviceKind::Interleave(nodes) => format!("isobar run --interleave {} -- {start}", list(nodes)),
+        AdviceKind::Split(weights) => {
             let weights: Vec<String> = weights.iter().map(|(node, weight)| format!("{}:{weight}", node.0)).collect();
             format!("echo weights {} > where.txt; isobar run --decision where.txt -- {start}", weights.join(","))
         }
@@ -118,7 +120,7 @@ mod tests {
     use isobar_model::Pid;
     use isobar_model::topology::synthetic::synthetic;
 
-    fn typed(what: What, of: &Of) -> Option<String> {
+    fn typed(what: AdviceKind, of: &AdviceTarget) -> Option<String> {
         let pages = Some(vec![(NodeId(0), 0.75), (NodeId(1), 0.25)]);
         let (threads, choices) = (vec![(NodeId(0), 1)], Vec::new());
         let (name, pid) = ("a;b".into(), Pid(7));
@@ -130,17 +132,20 @@ mod tests {
 
     #[test]
     fn a_running_process_is_moved_and_a_command_is_started_anew() {
-        let running = Of::Process(Pid(7));
-        assert_eq!(typed(What::Leave, &running), None);
-        assert_eq!(typed(What::Bind(NodeId(1)), &running).unwrap(), "taskset -acp 4-7 7 && migratepages 7 0 1");
-        assert_eq!(typed(What::Gather(NodeId(0)), &running).unwrap(), "migratepages 7 1 0");
+        let running = AdviceTarget::Process(Pid(7));
+        assert_eq!(typed(AdviceKind::Leave, &running), None);
+        assert_eq!(typed(AdviceKind::Bind(NodeId(1)), &running).unwrap(), "taskset -acp 4-7 7 && migratepages 7 0 1");
+        assert_eq!(typed(AdviceKind::Gather(NodeId(0)), &running).unwrap(), "migratepages 7 1 0");
         let both = vec![NodeId(0), NodeId(1)];
-        assert_eq!(typed(What::Interleave(both.clone()), &running).unwrap(), "isobar run --interleave 0,1 -- COMMAND");
-        let tried = Of::Command(Pid(7), "./solver input.dat".into());
-        assert_eq!(typed(What::Bind(NodeId(1)), &tried).unwrap(), "isobar run --node 1 -- ./solver input.dat");
+        assert_eq!(
+            typed(AdviceKind::Interleave(both.clone()), &running).unwrap(),
+            "isobar run --interleave 0,1 -- COMMAND"
+        );
+        let tried = AdviceTarget::Command(Pid(7), "./solver input.dat".into());
+        assert_eq!(typed(AdviceKind::Bind(NodeId(1)), &tried).unwrap(), "isobar run --node 1 -- ./solver input.dat");
         let weights = vec![(NodeId(0), 8), (NodeId(1), 4)];
         assert_eq!(
-            typed(What::Split(weights), &tried).unwrap(),
+            typed(AdviceKind::Split(weights), &tried).unwrap(),
             "echo weights 0:8,1:4 > where.txt; isobar run --decision where.txt -- ./solver input.dat"
         );
     }

@@ -3,9 +3,9 @@
 use super::about::{self, About};
 use super::lines;
 use super::numad;
-use super::of::Of;
+use super::target::AdviceTarget;
 use crate::output::Sink;
-use crate::report::{Aftermath, Reporter};
+use crate::report::{AfterRun, Reporter};
 use crate::text::{json_line, plain};
 use anyhow::bail;
 use isobar_model::{Capabilities, Observation, Sensor};
@@ -15,7 +15,7 @@ use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 /// The reporter of `isobar advise`.
 pub struct Adviser<'a> {
     out: &'a mut dyn Sink,
-    of: Of,
+    of: AdviceTarget,
     json: bool,
     advisor: Advisor,
     capabilities: Capabilities,
@@ -24,7 +24,7 @@ pub struct Adviser<'a> {
 
 impl<'a> Adviser<'a> {
     /// Prints the advice to `out`.
-    pub fn new(out: &'a mut dyn Sink, of: Of, json: bool) -> Self {
+    pub fn new(out: &'a mut dyn Sink, of: AdviceTarget, json: bool) -> Self {
         Self { out, of, json, advisor: Advisor::default(), capabilities: Capabilities::default(), last: None }
     }
 
@@ -32,25 +32,25 @@ impl<'a> Adviser<'a> {
     fn wanted(&self, seen: &Observation) -> anyhow::Result<Vec<Advice>> {
         let all = self.advisor.advise();
         let is = |one: &Advice| match &self.of {
-            Of::All | Of::Room(_) => true,
-            Of::Process(pid) => one.pid == *pid,
-            Of::Command(pid, _) => one.pid == *pid || crate::machines::linux::descends(one.pid, *pid),
+            AdviceTarget::All | AdviceTarget::Room(_) => true,
+            AdviceTarget::Process(pid) => one.pid == *pid,
+            AdviceTarget::Command(pid, _) => one.pid == *pid || crate::machines::linux::descends(one.pid, *pid),
         };
         let wanted: Vec<Advice> = all.into_iter().filter(is).collect();
         match &self.of {
-            Of::Process(pid) if wanted.is_empty() && seen.process(*pid).is_some() => {
+            AdviceTarget::Process(pid) if wanted.is_empty() && seen.process(*pid).is_some() => {
                 bail!(
                     "process {pid} hardly runs: nothing can be predicted while it waits; run advise again \
                      while it is busy"
                 )
             }
-            Of::Process(pid) if wanted.is_empty() => {
+            AdviceTarget::Process(pid) if wanted.is_empty() => {
                 bail!(
                     "process {pid} does not exist, or hardly runs: nothing to advise; `isobar advise` lists the \
                      busy programs"
                 )
             }
-            Of::Command(..) if wanted.is_empty() => {
+            AdviceTarget::Command(..) if wanted.is_empty() => {
                 bail!("the command ended or hardly ran: nothing can be predicted; give it more work, or a longer --for")
             }
             _ => Ok(wanted),
@@ -77,13 +77,13 @@ impl Observer for Adviser<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.capabilities.clone_from(&start.sample.capabilities);
         match obstacle(&self.capabilities) {
-            Some(why) if !matches!(self.of, Of::Room(_)) => Err(why.into()),
+            Some(why) if !matches!(self.of, AdviceTarget::Room(_)) => Err(why.into()),
             _ => Ok(()),
         }
     }
 
     fn epoch(&mut self, epoch: &Epoch<'_>) -> Result<(), BoxError> {
-        if !matches!(self.of, Of::Room(_)) {
+        if !matches!(self.of, AdviceTarget::Room(_)) {
             self.advisor.watch(epoch.managed);
         }
         self.last = Some(epoch.seen.clone());
@@ -92,9 +92,9 @@ impl Observer for Adviser<'_> {
 }
 
 impl Reporter for Adviser<'_> {
-    fn end(&mut self, _: &Tally, _: &Aftermath) -> anyhow::Result<()> {
+    fn end(&mut self, _: &Tally, _: &AfterRun) -> anyhow::Result<()> {
         let Some(seen) = self.last.take() else { bail!("stopped before anything was measured") };
-        if let Of::Room(wanted) = self.of {
+        if let AdviceTarget::Room(wanted) = self.of {
             writeln!(self.out, "{}", numad::nodes(&numad::room(&seen), wanted))?;
             return Ok(self.out.flush()?);
         }

@@ -3,10 +3,10 @@
 //! one line.
 
 use super::about::{About, command, sure};
-use super::of::Of;
+use super::target::AdviceTarget;
 use crate::text::{aligned, plural, short, signed_percent as percent, some_of};
 use isobar_model::{NodeId, num};
-use isobar_runtime::advise::{Advice, Choice, What};
+use isobar_runtime::advise::{Advice, AdviceKind, Choice};
 use std::ffi::OsString;
 
 /// Maximum number of programs named in one line.
@@ -22,7 +22,7 @@ const ONE: &str = "Each gain is predicted with all other programs where they are
 pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let (left, other): (Vec<&Advice>, Vec<&Advice>) =
-        all.iter().partition(|one| *about.of == Of::All && one.choices.first().is_none_or(is_leave));
+        all.iter().partition(|one| *about.of == AdviceTarget::All && one.choices.first().is_none_or(is_leave));
     for advice in other.iter().take(SHOWN) {
         lines.extend(of(advice, about));
     }
@@ -54,7 +54,7 @@ pub fn all(all: &[Advice], about: &About<'_>) -> Vec<String> {
 const UNKNOWN: &str = "its counters gave no values for three seconds in a row; watch longer with --for";
 
 fn is_leave(choice: &Choice) -> bool {
-    choice.what == What::Leave
+    choice.what == AdviceKind::Leave
 }
 
 /// The lines of a program.
@@ -105,14 +105,14 @@ fn row(choice: &Choice, advice: &Advice, about: &About<'_>) -> Vec<String> {
     ]
 }
 
-fn what(what: &What) -> String {
+fn what(what: &AdviceKind) -> String {
     let list = |nodes: &[NodeId]| nodes.iter().map(|node| node.0.to_string()).collect::<Vec<_>>().join(",");
     match what {
-        What::Leave => "leave".to_owned(),
-        What::Bind(node) => format!("bind to node {}", node.0),
-        What::Gather(node) => format!("pages to node {}", node.0),
-        What::Interleave(nodes) => format!("interleave {}", list(nodes)),
-        What::Split(weights) => {
+        AdviceKind::Leave => "leave".to_owned(),
+        AdviceKind::Bind(node) => format!("bind to node {}", node.0),
+        AdviceKind::Gather(node) => format!("pages to node {}", node.0),
+        AdviceKind::Interleave(nodes) => format!("interleave {}", list(nodes)),
+        AdviceKind::Split(weights) => {
             let weights: Vec<String> = weights.iter().map(|(node, weight)| format!("{}:{weight}", node.0)).collect();
             format!("split {}", weights.join(","))
         }
@@ -125,8 +125,8 @@ fn balancing(all: &[Advice], about: &About<'_>) -> Option<String> {
         return None;
     }
     let spread = |one: &&Advice| {
-        matches!(one.choices.first().map(|best| &best.what), Some(What::Interleave(_) | What::Split(_)))
-            || (one.follows && matches!(one.choices.first().map(|best| &best.what), Some(What::Gather(_))))
+        matches!(one.choices.first().map(|best| &best.what), Some(AdviceKind::Interleave(_) | AdviceKind::Split(_)))
+            || (one.follows && matches!(one.choices.first().map(|best| &best.what), Some(AdviceKind::Gather(_))))
     };
     let names: Vec<String> =
         all.iter().filter(spread).map(|one| format!("{} ({})", short(&one.name, 24), one.pid)).collect();

@@ -6,7 +6,7 @@ mod about;
 mod adviser;
 mod lines;
 mod numad;
-mod of;
+mod target;
 mod trial;
 
 use super::Verb;
@@ -16,9 +16,9 @@ use crate::output::{Chunks, Queue};
 use adviser::Adviser;
 use isobar_model::{Pid, Seconds};
 use numad::Wanted;
-use of::Of;
 use std::ffi::OsString;
 use std::io::Write;
+use target::AdviceTarget;
 use trial::Trial;
 
 /// Say where programs should run and where their memory should be, with predicted gains
@@ -83,10 +83,10 @@ impl Verb for Advise {
         needed.limits.duration = Some(Seconds(self.duration.unwrap_or(usual)));
         let trial = Trial::start(&self.command)?;
         let of = match (&self.numad, &trial, self.pid) {
-            (Some(wanted), ..) => Of::Room(*wanted),
-            (_, Some(trial), _) => Of::Command(trial.pid(), lines::typed(&self.command)),
-            (.., Some(pid)) => Of::Process(Pid(pid)),
-            _ => Of::All,
+            (Some(wanted), ..) => AdviceTarget::Room(*wanted),
+            (_, Some(trial), _) => AdviceTarget::Command(trial.pid(), lines::typed(&self.command)),
+            (.., Some(pid)) => AdviceTarget::Process(Pid(pid)),
+            _ => AdviceTarget::All,
         };
         let queue = Queue::to_stdout(watch::notice(self.json))?;
         let mut out = Chunks::of(&queue);

@@ -1,7 +1,7 @@
 //! A command that is run in order to be watched, and ended afterwards.
 
 use crate::failure::Ended;
-use crate::failure::tell;
+use crate::failure::notify;
 use crate::machines::launch::{self, end_group};
 use isobar_model::Pid;
 use std::ffi::OsString;
@@ -35,7 +35,7 @@ impl Trial {
         match command.spawn() {
             Ok(child) => Ok(Some(Self(child))),
             Err(error) => {
-                tell(&format!("{}: {error}", program.to_string_lossy()));
+                notify(&format!("{}: {error}", program.to_string_lossy()));
                 Err(Ended::of(launch::exit_code(&error)).into())
             }
         }
@@ -50,7 +50,7 @@ impl Trial {
 impl Drop for Trial {
     fn drop(&mut self) {
         if let Err(error) = end_group(&mut self.0, PATIENCE) {
-            tell(&format!("the command was not ended: {error}"));
+            notify(&format!("the command was not ended: {error}"));
         }
     }
 }

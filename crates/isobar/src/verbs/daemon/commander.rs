@@ -7,10 +7,10 @@ use super::standing;
 use crate::daemon::{self, Call, Log, Service, waiting};
 use crate::machines::adjust::Adjust;
 use crate::machines::linux::Changed;
-use crate::metrics::Handed;
+use crate::metrics::LatestMetrics;
 use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
-use crate::verbs::watch::{Tape, WatchArgs};
+use crate::verbs::watch::{RecordingTemplate, WatchArgs};
 use isobar_control::{Answer, Request, Status};
 use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Seconds};
 use isobar_runtime::{Commander, Epoch, Loop, Undone, in_full};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 /// Runs beside the loop.
-pub struct Desk {
+pub struct DaemonCommander {
     /// Requests from clients.
     pub calls: Receiver<Call>,
     /// Whether a signal asked to stop.
@@ -41,14 +41,14 @@ pub struct Desk {
     /// What is changed on the machine now.
     pub changed: Changed,
     /// The metrics endpoint, if there is one. It judges the health of the loop by the interval.
-    pub exposed: Option<Arc<Handed>>,
+    pub exposed: Option<Arc<LatestMetrics>>,
     /// The recording, if there is one.
     pub recording: Option<Current>,
     /// The parts of a status that stay the same.
     pub about: Status,
 }
 
-impl<M: Machine + Adjust> Commander<M> for Desk {
+impl<M: Machine + Adjust> Commander<M> for DaemonCommander {
     fn command(&mut self, run: &mut Loop<'_, M>) {
         if self.stop.is_raised() {
             return self.service.borrow_mut().stopping();
@@ -68,7 +68,7 @@ impl<M: Machine + Adjust> Commander<M> for Desk {
     }
 }
 
-impl Desk {
+impl DaemonCommander {
     fn answer<M: Machine>(&self, run: &mut Loop<'_, M>, request: &Request) -> Answer {
         let done = |words: String| Answer::Done { words };
         match request {
@@ -111,9 +111,9 @@ impl Desk {
     }
 
     /// Goes on recording in a new file, because another policy decides now.
-    fn record_anew(&mut self, tape: &Tape, latest: Option<&Epoch<'_>>) {
+    fn record_anew(&mut self, template: &RecordingTemplate, latest: Option<&Epoch<'_>>) {
         let Some(current) = &mut self.recording else { return };
-        match current.renew(tape, &self.in_force.config.daemon, latest) {
+        match current.renew(template, &self.in_force.config.daemon, latest) {
             Ok(()) => {
                 self.about.recording = Some(current.file().display().to_string());
                 if let Some(exposed) = &self.exposed {
@@ -160,10 +160,10 @@ impl Desk {
         run.machine_mut().adjust(&needed.config, needed.policy.as_ref());
         let interval = needed.config.interval_seconds.map_or(self.usual_interval, Seconds);
         (needed.limits.interval, needed.limits.dry_run) = (interval, self.about.dry_run);
-        let tape = needed.tape();
+        let template = needed.recording_template();
         if decides_otherwise {
             run.decide_by(needed.policy)?;
-            self.record_anew(&tape, run.latest().as_ref());
+            self.record_anew(&template, run.latest().as_ref());
         }
         run.go_on_with(interval, needed.rules);
         if let Some(exposed) = &self.exposed {

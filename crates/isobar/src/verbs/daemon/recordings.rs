@@ -3,7 +3,7 @@
 
 use crate::daemon;
 use crate::record::{Ended, Recording, Successor};
-use crate::verbs::watch::Tape;
+use crate::verbs::watch::RecordingTemplate;
 use isobar_model::Seconds;
 use isobar_recording::Bounds;
 use isobar_runtime::Epoch;
@@ -21,10 +21,10 @@ const NAME: (&str, &str) = ("isobar-", ".isobar");
 ///
 /// # Errors
 /// If its folder or its file cannot be created.
-pub fn start(tape: &Tape, config: &DaemonConfig) -> anyhow::Result<Recording> {
+pub fn start(template: &RecordingTemplate, config: &DaemonConfig) -> anyhow::Result<Recording> {
     let now = Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
     let (file, bounds) = next(config, &now)?;
-    tape.start_to(file, bounds)
+    template.start_to(file, bounds)
 }
 
 /// The recording that the loop writes, as the rest of the daemon sees it.
@@ -56,8 +56,13 @@ impl Current {
     ///
     /// # Errors
     /// As [`start`]; then the recording goes on where it was.
-    pub fn renew(&mut self, tape: &Tape, config: &DaemonConfig, latest: Option<&Epoch<'_>>) -> anyhow::Result<()> {
-        let mut next = start(tape, config)?;
+    pub fn renew(
+        &mut self,
+        template: &RecordingTemplate,
+        config: &DaemonConfig,
+        latest: Option<&Epoch<'_>>,
+    ) -> anyhow::Result<()> {
+        let mut next = start(template, config)?;
         if let Some(epoch) = latest {
             next.begin_with(epoch.sample, epoch.number);
         }

@@ -1,6 +1,6 @@
 //! Runs a daemon from start to end: the machine, the loop, and what runs beside the loop.
 
-use super::commander::Desk;
+use super::commander::DaemonCommander;
 use super::recordings::{self, Current};
 use super::reload::{self, InForce};
 use super::{Daemon, WATCHING};
@@ -11,7 +11,7 @@ use crate::machines::paced::Paced;
 use crate::machines::{linux, simulated};
 use crate::metrics::Exposer;
 use crate::record::Recording;
-use crate::report::{Aftermath, Journal, Priority};
+use crate::report::{AfterRun, Journal, Priority};
 use crate::signals::StopFlag;
 use crate::verbs::watch::{self, Needed, Target, WatchArgs};
 use anyhow::Context;
@@ -75,9 +75,9 @@ impl Beside<'_> {
                     recovered,
                     ..Surroundings::default()
                 };
-                self.serve((machine, Seconds(DEFAULT_INTERVAL_SECONDS)), needed, surroundings, |machine| Aftermath {
+                self.serve((machine, Seconds(DEFAULT_INTERVAL_SECONDS)), needed, surroundings, |machine| AfterRun {
                     remarks: linux::put_back_remarks(machine),
-                    ..Aftermath::default()
+                    ..AfterRun::default()
                 })
             }
             Target::Sim { workload, seed } => {
@@ -87,7 +87,7 @@ impl Beside<'_> {
                 needed.limits.interval = needed.config.interval_seconds.map_or(usual, Seconds);
                 let flag = self.stop.clone();
                 let machine = Paced::new(machine, self.args.speed, move || flag.is_raised());
-                self.serve((machine, usual), needed, Surroundings::default(), |_| Aftermath::default())
+                self.serve((machine, usual), needed, Surroundings::default(), |_| AfterRun::default())
             }
             Target::Recording(file) => Err(bad_input(format!(
                 "--machine {}: a recording cannot be managed: expected sim:FILE, or this machine without --machine",
@@ -101,7 +101,7 @@ impl Beside<'_> {
         (machine, usual_interval): (M, Seconds),
         needed: Needed,
         surroundings: Surroundings<'_>,
-        aftermath: impl Fn(&M) -> Aftermath,
+        after_run: impl Fn(&M) -> AfterRun,
     ) -> anyhow::Result<()> {
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::from(machine.caller().unwrap_or_else(|| Box::new(|| ())));
         let service = Rc::new(RefCell::new(Service::new()));
@@ -112,12 +112,12 @@ impl Beside<'_> {
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
         let mut exposer = needed.expose()?;
-        let (exposed, current) = (exposer.as_ref().map(Exposer::handed), recording.as_mut().map(Current::of));
+        let (exposed, current) = (exposer.as_ref().map(Exposer::latest), recording.as_mut().map(Current::of));
         exposer.iter().for_each(|exposer| self.announce(exposer));
         if let (Some(exposed), Some(current)) = (&exposed, &current) {
             exposed.records_to(current.file());
         }
-        let desk = Desk {
+        let commander = DaemonCommander {
             calls,
             stop: self.stop.clone(),
             reload,
@@ -141,15 +141,15 @@ impl Beside<'_> {
         let say = |priority, message, fields| self.log.say_with(priority, message, fields);
         let Needed { policy, rules, limits, .. } = needed;
         let run = Loop::new(machine, policy, limits).selecting(rules).within(surroundings);
-        let mut run = run.commanded_by(Box::new(desk));
+        let mut run = run.commanded_by(Box::new(commander));
         let mut journal = Journal::new(&say, &ready);
         let ended = match &mut exposer {
             Some(exposer) => {
                 exposer.every(limits.interval);
                 let lost = || self.log.lost_lines();
-                watch::shown(&mut run, &mut exposer.beside(&mut journal, &lost), recording, aftermath)
+                watch::shown(&mut run, &mut exposer.beside(&mut journal, &lost), recording, after_run)
             }
-            None => watch::shown(&mut run, &mut journal, recording, aftermath),
+            None => watch::shown(&mut run, &mut journal, recording, after_run),
         };
         service.borrow_mut().stopping();
         drop(server);
@@ -171,7 +171,7 @@ impl Beside<'_> {
         if !config.record {
             return None;
         }
-        match recordings::start(&needed.tape(), config) {
+        match recordings::start(&needed.recording_template(), config) {
             Ok(recording) => {
                 about.recording = Some(recording.file().display().to_string());
                 Some(recording)

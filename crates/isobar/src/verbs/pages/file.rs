@@ -7,7 +7,7 @@ use super::source::{self, Source};
 use crate::failure::bad_input;
 use crate::terminal;
 use crate::text::json_line;
-use crate::usage::{Shown, document, draw, lines};
+use crate::usage::{ReportDocument, document, draw, lines};
 use anyhow::Context;
 use isobar_pages::import::numalize;
 use isobar_pages::report::{Advice, Question, Report};
@@ -48,7 +48,13 @@ pub fn run(path: &Path, placed: &Placed, args: &FileArgs, json: bool, out: &mut 
     let report = Report::of(&read.profile, question).map_err(|why| of_file(&why))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let advice = Advice::of(&report, &read.profile, &path.to_string_lossy());
-    let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
+    let shown = ReportDocument {
+        name: &name,
+        profile: &read.profile,
+        report: &report,
+        advice: &advice,
+        remarks: &read.remarks,
+    };
     let gains = args.machine.gains(&read.profile, placed.min_excl)?;
     if let Some([form, file]) = args.export.as_deref() {
         export(&read, form, Path::new(file))?;
@@ -86,7 +92,7 @@ fn export(read: &Source, form: &str, file: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn plot(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
+fn plot(shown: &ReportDocument<'_>, folder: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("--plot {}", folder.display()))?;
     draw(shown).into_iter().try_for_each(|(name, svg)| {
         let path = folder.join(name);

@@ -1,8 +1,8 @@
 //! `isobar pages PID --watch`: shows where the pages of a live process are.
 
-use crate::failure::{bad_input, tell};
+use crate::failure::{bad_input, notify};
 use crate::machines::linux;
-use crate::machines::watched::{Kind, Loads, Look, NotSeen, Watched};
+use crate::machines::watched::{Kind, Loads, NotSeen, WatchReading, Watched};
 use crate::report::{Live, Size};
 use crate::signals::StopFlag;
 use crate::text::{aligned, json_line, plain, short};
@@ -38,7 +38,7 @@ struct Seen<'a> {
     pid: u32,
     /// Seconds since the first look.
     time: f64,
-    look: &'a Look,
+    look: &'a WatchReading,
     machine: &'a Topology,
     /// Share of loads from memory that other nodes served since the previous look, in per cent, as
     /// counted.
@@ -57,7 +57,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
     let mut look = watched.look().map_err(of_process)?;
     let mut loads = Loads::here();
     if machine.nodes().len() < 2 {
-        tell("this machine has one node: every page is on it, and no access is remote");
+        notify("this machine has one node: every page is on it, and no access is remote");
     }
     let live = io::stdout().is_terminal() && !json && args.count != Some(1);
     let mut picture = live.then(Live::default);
@@ -74,7 +74,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
         look = match watched.look() {
             Ok(look) => look,
             Err(NotSeen::Gone) => {
-                tell(&format!("process {pid} has ended"));
+                notify(&format!("process {pid} has ended"));
                 return Ok(());
             }
             Err(why) => anyhow::bail!("process {pid}: {why}"),
@@ -82,7 +82,7 @@ pub fn run(pid: u32, args: &WatchArgs, json: bool, out: &mut dyn Write) -> anyho
     }
 }
 
-fn counted(loads: &mut Loads, look: &Look, machine: &Topology) -> Result<f64, String> {
+fn counted(loads: &mut Loads, look: &WatchReading, machine: &Topology) -> Result<f64, String> {
     if machine.nodes().len() < 2 {
         return Err(ONE_NODE.to_owned());
     }
@@ -184,13 +184,13 @@ mod tests {
     use crate::machines::watched::WatchedThread;
     use isobar_model::topology::synthetic::synthetic;
 
-    fn seen<'a>(time: f64, look: &'a Look, machine: &'a Topology, counted: Result<f64, &str>) -> Seen<'a> {
+    fn seen<'a>(time: f64, look: &'a WatchReading, machine: &'a Topology, counted: Result<f64, &str>) -> Seen<'a> {
         Seen { pid: 7, time, look, machine, counted: counted.map_err(str::to_owned) }
     }
 
-    fn look(ticks: u64) -> Look {
+    fn look(ticks: u64) -> WatchReading {
         let pages = |on: [u64; 2]| (0..).map(NodeId).zip(on.map(Pages)).collect::<NodeMap<Pages>>();
-        Look {
+        WatchReading {
             name: "matmul".into(),
             mappings: [(Kind::Heap, pages([300, 100])), (Kind::Stack, pages([1, 0]))].into(),
             threads: [(7, WatchedThread { cpu: Some(CpuId(1)), ticks })].into(),

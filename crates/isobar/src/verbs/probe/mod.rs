@@ -87,7 +87,7 @@ impl Verb for Probe {
 }
 
 /// How rounds are shown.
-enum Shown {
+enum ProbeOutput {
     /// a document a line
     Json,
     /// one table
@@ -99,12 +99,12 @@ enum Shown {
 }
 
 impl Probe {
-    fn shown(&self) -> Shown {
+    fn shown(&self) -> ProbeOutput {
         match (self.json, io::stdout().is_terminal(), self.count) {
-            (true, ..) => Shown::Json,
-            (_, _, Some(1)) | (_, false, None) => Shown::Table,
-            (_, true, _) => Shown::Live(Box::default()),
-            (_, false, Some(_)) => Shown::Lines,
+            (true, ..) => ProbeOutput::Json,
+            (_, _, Some(1)) | (_, false, None) => ProbeOutput::Table,
+            (_, true, _) => ProbeOutput::Live(Box::default()),
+            (_, false, Some(_)) => ProbeOutput::Lines,
         }
     }
 
@@ -117,7 +117,7 @@ impl Probe {
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let mut shown = self.shown();
-        let endless = matches!(shown, Shown::Live(_));
+        let endless = matches!(shown, ProbeOutput::Live(_));
         let mut left = self.count.unwrap_or(if endless { u64::MAX } else { 1 });
         let (began, mut history) = (Instant::now(), History::default());
         loop {
@@ -136,7 +136,7 @@ impl Probe {
 }
 
 fn show(
-    shown: &mut Shown,
+    shown: &mut ProbeOutput,
     out: &mut dyn Write,
     machine: &Topology,
     round: &Round,
@@ -144,10 +144,10 @@ fn show(
     time: f64,
 ) -> io::Result<()> {
     match shown {
-        Shown::Json => writeln!(out, "{}", json_line(&json::round(round, time)))?,
-        Shown::Table => writeln!(out, "{}", table::table(machine, round).join("\n"))?,
-        Shown::Lines => writeln!(out, "{}", table::line(round, time))?,
-        Shown::Live(live) => {
+        ProbeOutput::Json => writeln!(out, "{}", json_line(&json::round(round, time)))?,
+        ProbeOutput::Table => writeln!(out, "{}", table::table(machine, round).join("\n"))?,
+        ProbeOutput::Lines => writeln!(out, "{}", table::line(round, time))?,
+        ProbeOutput::Live(live) => {
             let size = Size::of_terminal();
             let lines = table::live(round, history, size.columns);
             write!(out, "{}", live.draw(&lines, size))?;

@@ -2,8 +2,8 @@
 //! one.
 
 mod compare;
+mod reporter;
 mod settings;
-mod shown;
 
 use super::Verb;
 use crate::failure::bad_input;
@@ -11,7 +11,7 @@ use compare::acts_alike;
 use isobar_model::{Action, Outcome, Pid, Plan, Policy, Seconds, Tid};
 use isobar_recording::{Now, RecordedMachine, Recording};
 use isobar_runtime::{BoxError, Epoch, Limits, Loop, Observer, Repeated, Surroundings};
-use shown::Shown;
+use reporter::ReplayReporter;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ impl Verb for Replay {
         let first = recording.ends()?.map_or(0, |(first, _)| first);
         let machine = RecordedMachine::new(recording)?;
         let now = machine.now();
-        let mut shown = Shown::new(out, &facts, policy.name(), self.verbose, self.json);
+        let mut shown = ReplayReporter::new(out, &facts, policy.name(), self.verbose, self.json);
         shown.head(&now.borrow(), first)?;
         let tally = repeat(machine, policy, &mut Compared { now, shown: &mut shown })?;
         shown.summary(tally)
@@ -105,7 +105,7 @@ impl Repeated for Past {
 /// Compares every decision with the recorded one.
 struct Compared<'a, 'b> {
     now: Now,
-    shown: &'a mut Shown<'b>,
+    shown: &'a mut ReplayReporter<'b>,
 }
 
 impl Observer for Compared<'_, '_> {

@@ -49,7 +49,7 @@ impl PageOption {
         let (page, what) = page()?;
         let mut said = Vec::new();
         write(path, &page, &what, false, &mut said)?;
-        crate::failure::tell(String::from_utf8_lossy(&said).trim_end());
+        crate::failure::notify(String::from_utf8_lossy(&said).trim_end());
         Ok(())
     }
 }

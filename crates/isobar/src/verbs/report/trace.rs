@@ -3,7 +3,7 @@
 use super::title;
 use crate::failure::bad_input;
 use crate::text::{plain, plural};
-use crate::usage::{Shown, document};
+use crate::usage::{ReportDocument, document};
 use crate::verbs::pages::{Placed, Source, read};
 use isobar_model::{Bytes, num};
 use isobar_pages::Homes;
@@ -29,7 +29,13 @@ pub fn page(file: &Path, placed: &Placed) -> anyhow::Result<(String, String)> {
     let report = Report::of(&read.profile, question).map_err(|why| of_file(&why))?;
     let advice = Advice::of(&report, &read.profile, &file.to_string_lossy());
     let name = title(file);
-    let shown = Shown { name: &name, profile: &read.profile, report: &report, advice: &advice, remarks: &read.remarks };
+    let shown = ReportDocument {
+        name: &name,
+        profile: &read.profile,
+        report: &report,
+        advice: &advice,
+        remarks: &read.remarks,
+    };
     let heat = heat(&read, &homes)?;
     let page = PageUse {
         summary: words(&shown),
@@ -41,7 +47,7 @@ pub fn page(file: &Path, placed: &Placed) -> anyhow::Result<(String, String)> {
     Ok((page.html(), plural(report.pages, "page")))
 }
 
-fn facts(shown: &Shown<'_>) -> Vec<(String, String)> {
+fn facts(shown: &ReportDocument<'_>) -> Vec<(String, String)> {
     let header = &shown.profile.header;
     let mut facts = Vec::new();
     if !header.command.is_empty() {
@@ -56,7 +62,7 @@ fn facts(shown: &Shown<'_>) -> Vec<(String, String)> {
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn remarks(shown: &Shown<'_>, timed: bool) -> Vec<String> {
+fn remarks(shown: &ReportDocument<'_>, timed: bool) -> Vec<String> {
     let mut all: Vec<String> = shown.remarks.iter().map(|text| plain(text).into_owned()).collect();
     if !timed {
         all.push("The file has no time slices, so accesses over time are not known.".to_owned());
@@ -68,8 +74,8 @@ fn remarks(shown: &Shown<'_>, timed: bool) -> Vec<String> {
 }
 
 /// The conclusions for a reader.
-fn words(shown: &Shown<'_>) -> Vec<String> {
-    let Shown { report, advice, .. } = shown;
+fn words(shown: &ReportDocument<'_>) -> Vec<String> {
+    let ReportDocument { report, advice, .. } = shown;
     let size = Bytes(report.page_bytes.saturating_mul(u64::try_from(report.pages).unwrap_or(u64::MAX))).human();
     let length = |course: &Course| num::float_len(course.points.len()) * course.point_seconds;
     let course = report.course.as_ref();

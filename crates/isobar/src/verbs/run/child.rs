@@ -4,7 +4,7 @@ use super::manager::Manager;
 use super::plan::Plan;
 use super::source::Source;
 use super::{By, Run};
-use crate::failure::tell;
+use crate::failure::notify;
 use crate::machines::launch::{self, Decision, Launch, LaunchError, PAGE, SharedPage, Way, Weights};
 use crate::verbs::passing;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     let mut child = match launch::start(&what(typed, plan, &follower)) {
         Ok(child) => child,
         Err(LaunchError::Command { command, source }) => {
-            tell(&format!("{command}: {source}"));
+            notify(&format!("{command}: {source}"));
             follower.end()?;
             return Ok(launch::exit_code(&source));
         }
@@ -40,19 +40,19 @@ pub fn run(typed: &Run, plan: &Plan) -> anyhow::Result<u8> {
     let mut manager = match manager.transpose() {
         Ok(manager) => manager,
         Err(error) => {
-            tell(&format!("no manager for the command, so the kernel places its new pages as usual: {error}"));
+            notify(&format!("no manager for the command, so the kernel places its new pages as usual: {error}"));
             None
         }
     };
     let status = passing::wait(&mut child, &mut signals, || {
         if manager.as_mut().is_some_and(Manager::has_ended) {
-            tell("the manager of the command has ended: the kernel places its new pages as usual");
+            notify("the manager of the command has ended: the kernel places its new pages as usual");
             manager = None;
         }
         if let Some(decision) = source.as_mut().and_then(Source::changed)
             && let Err(error) = follower.say(&decision)
         {
-            tell(&error.to_string());
+            notify(&error.to_string());
         }
     });
     drop(manager);

@@ -1,7 +1,7 @@
 //! A manager for one command: `isobar manage` as a child process, so that its changes are put back
 //! by the same code as all others.
 
-use crate::failure::tell;
+use crate::failure::notify;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, Stdio};
 
@@ -37,7 +37,7 @@ impl Drop for Manager {
             _ => Ok(()),
         };
         if let (Ok(()), Err(error)) = (asked, self.0.wait()) {
-            tell(&format!("the manager of the command: {error}"));
+            notify(&format!("the manager of the command: {error}"));
         }
     }
 }

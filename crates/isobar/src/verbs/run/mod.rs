@@ -81,7 +81,7 @@ impl Verb for Run {
         let program = match launch::examine(&self.command[0]) {
             Ok(program) => program,
             Err(error) => {
-                failure::tell(&format!("{}: {error}", self.command[0].to_string_lossy()));
+                failure::notify(&format!("{}: {error}", self.command[0].to_string_lossy()));
                 return Err(Ended::of(launch::exit_code(&error)).into());
             }
         };

@@ -1,6 +1,6 @@
 //! Reads a decision from a file, again whenever the file changes.
 
-use crate::failure::{bad_input, tell};
+use crate::failure::{bad_input, notify};
 use crate::machines::launch::Decision;
 use std::fs::{self, File};
 use std::io::Read;
@@ -39,7 +39,7 @@ impl Source {
             // The file was emptied, and will be written again in a moment.
             Err(_) if self.said.is_empty() => None,
             Err(right) => {
-                tell(&format!("{}; the previous decision stays in effect", wrong(&self.path, &self.said, right)));
+                notify(&format!("{}; the previous decision stays in effect", wrong(&self.path, &self.said, right)));
                 None
             }
         }

@@ -119,7 +119,7 @@ fn run(
     // This comes first because it fails early if there are too many mappings.
     let rank = || isobar_lab::optimum(&spec.workload, MOST_MAPPINGS, spec.jobs);
     let ranked = optimum.then(rank).transpose()?;
-    Ok((isobar_lab::compare_with(spec, policies, &|done, all| progress.tell(done, all))?, ranked))
+    Ok((isobar_lab::compare_with(spec, policies, &|done, all| progress.notify(done, all))?, ranked))
 }
 
 /// Adds remarks on the programs' numbers.

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::terminal::columns;
 use crate::text::{json_line, plain, plural};
 use anyhow::Context;
-use isobar_lab::{Across, BASE, CompareSpec, Comparison, Joint, LabError, across, across_table, joints_table};
+use isobar_lab::{BASE, CompareSpec, Comparison, Joint, LabError, PolicyMatrix, across, across_table, joints_table};
 use isobar_runtime::settings::Config;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -93,19 +93,19 @@ pub fn compare_all(
 }
 
 /// An additional step after a workload was compared.
-type Each<'a> = &'a mut dyn FnMut(Option<&Path>, &Task, &Comparison) -> anyhow::Result<()>;
+type DecisionCost<'a> = &'a mut dyn FnMut(Option<&Path>, &Task, &Comparison) -> anyhow::Result<()>;
 
 fn all(
     tasks: Vec<(Option<&Path>, Task)>,
     makers: &[(String, Maker)],
-    each: Each<'_>,
+    each: DecisionCost<'_>,
 ) -> anyhow::Result<Vec<(String, Comparison)>> {
     let policies = named(makers);
     let mut compared = Vec::new();
     for (file, task) in tasks {
         let progress = Progress::of("runs");
         progress.busy(&task.name);
-        let done = isobar_lab::compare_with(&task.spec, &policies, &|done, all| progress.tell(done, all));
+        let done = isobar_lab::compare_with(&task.spec, &policies, &|done, all| progress.notify(done, all));
         progress.end();
         let done = done.map_err(|error| of_file(file, error))?;
         each(file, &task, &done)?;
@@ -145,7 +145,7 @@ fn show(
 }
 
 /// The whole result as JSON.
-fn document(seed: u64, repeat: u32, matrix: &Across, compared: &[(String, Comparison)]) -> Value {
+fn document(seed: u64, repeat: u32, matrix: &PolicyMatrix, compared: &[(String, Comparison)]) -> Value {
     let runs: Vec<_> = compared.iter().map(|(_, run)| run).collect();
     json!({
         "seed": seed,

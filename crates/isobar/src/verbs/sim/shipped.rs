@@ -14,7 +14,7 @@ use std::path::Path;
 /// If the output cannot be written.
 pub fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let all = facts::all()?;
-    tell(json, out, "list", &all, || catalogue::list(&all))
+    notify(json, out, "list", &all, || catalogue::list(&all))
 }
 
 /// Describes a machine or a program that ships, or one of a file: `FILE.toml`, `FILE.csv`,
@@ -24,19 +24,19 @@ pub fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
 /// Bad input: nothing has this name, or a file is wrong.
 pub fn describe(name: &str, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(found) = facts::machine(name)? {
-        return tell(json, out, "machine", &found, || catalogue::machine(&found));
+        return notify(json, out, "machine", &found, || catalogue::machine(&found));
     }
     if let Some(found) = facts::program(name)? {
-        return tell(json, out, "program", &found, || catalogue::program(&found));
+        return notify(json, out, "program", &found, || catalogue::program(&found));
     }
     let Some((file, program)) = own_file(name) else { return Err(unknown(name)?) };
     match facts::own(Path::new(file), program)? {
-        Own::Machine(found) => tell(json, out, "machine", &found, || catalogue::machine(&found)),
-        Own::Program(found) => tell(json, out, "program", &found, || catalogue::program(&found)),
+        Own::Machine(found) => notify(json, out, "machine", &found, || catalogue::machine(&found)),
+        Own::Program(found) => notify(json, out, "program", &found, || catalogue::program(&found)),
     }
 }
 
-fn tell(
+fn notify(
     json: bool,
     out: &mut dyn Write,
     kind: &str,

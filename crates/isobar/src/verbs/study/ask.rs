@@ -5,7 +5,7 @@ use crate::input;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
 use isobar_profiles::Profiles;
-use isobar_study::{Ask, Counted, MACHINE, Row, Source, Standing, Study, Watch, thousands};
+use isobar_study::{Ask, Counted, MACHINE, Row, SearchState, Source, Study, Watch, thousands};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -72,13 +72,13 @@ impl Watch for Watcher<'_> {
     }
 
     fn done(&self, done: usize, all: usize) {
-        self.progress.tell(done, all);
+        self.progress.notify(done, all);
     }
 
-    fn search(&self, now: &Standing<'_>) {
+    fn search(&self, now: &SearchState<'_>) {
         let best = now.best.map_or_else(String::new, |best| format!(", best {best:.5}"));
         let gap = now.gap_percent.map_or_else(String::new, |gap| format!(", gap {gap:.2} %"));
-        let Standing { algorithm, workload, nodes, .. } = now;
+        let SearchState { algorithm, workload, nodes, .. } = now;
         self.progress.standing(&format!("workload {workload} {algorithm}{best}{gap}, {} nodes", thousands(nodes)));
     }
 }

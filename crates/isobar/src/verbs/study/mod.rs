@@ -5,7 +5,7 @@ mod ask;
 use super::Verb;
 use super::options::{jobs, positive_seconds, within};
 use super::report::{self, PageOption};
-use crate::failure::tell;
+use crate::failure::notify;
 use crate::progress::Progress;
 use crate::signals::StopFlag;
 use crate::terminal;
@@ -105,17 +105,17 @@ impl Verb for Study {
         }
         self.page.check()?;
         let study = ask::prepare(self)?;
-        study.remarks().iter().for_each(|remark| tell(&format!("remark: {remark}")));
+        study.remarks().iter().for_each(|remark| notify(&format!("remark: {remark}")));
         let stop = StopFlag::install()?;
         let progress = Progress::of("answers");
-        progress.tell(0, study.answers());
+        progress.notify(0, study.answers());
         let mut printer = Printer::new(self, out);
         printer.begin(&study.heading())?;
         let done = ask::run(&study, jobs(self.jobs), &progress, &stop, |row| progress.aside(|| printer.row(&row)));
         progress.end();
         done?;
         if stop.is_raised() {
-            tell(&format!("stopped: {} of {}", printer.rows, plural(study.answers(), "answer")));
+            notify(&format!("stopped: {} of {}", printer.rows, plural(study.answers(), "answer")));
         }
         let rows = std::mem::take(&mut printer.kept);
         printer.end()?;

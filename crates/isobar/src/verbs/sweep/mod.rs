@@ -12,7 +12,7 @@ mod work;
 
 use super::Verb;
 use super::options::Jobs;
-use crate::failure::tell;
+use crate::failure::notify;
 use crate::text::plural;
 use expand::expand;
 use shard::Shard;
@@ -84,7 +84,7 @@ impl Verb for Sweep {
         if self.merge {
             let missing = merge::merge(&mine, &folder, self.json, out)?;
             if missing > 0 {
-                tell(&format!("{} of {} have no result yet", missing, plural(mine.len(), "job")));
+                notify(&format!("{} of {} have no result yet", missing, plural(mine.len(), "job")));
             }
             return Ok(());
         }

@@ -58,7 +58,7 @@ pub fn run(jobs: &[Job], folder: &Path, side_by_side: usize) -> anyhow::Result<D
     let before = jobs.len() - open.len();
     let sweep = Sweep { folder, stop: &stop, open: &open, next: AtomicUsize::new(0), ended: Mutex::new(Vec::new()) };
     let done = thread::scope(|scope| {
-        let worker = || scope.spawn(|| sweep.work(&|done| progress.tell(before + done, jobs.len())));
+        let worker = || scope.spawn(|| sweep.work(&|done| progress.notify(before + done, jobs.len())));
         let workers: Vec<_> = (0..side_by_side.clamp(1, open.len().max(1))).map(|_| worker()).collect();
         workers
             .into_iter()

@@ -6,7 +6,7 @@ use crate::machines::{linux, simulated};
 use crate::metrics::{Exposer, Paced};
 use crate::output::Queue;
 use crate::record::Recording;
-use crate::report::{Aftermath, Reporter};
+use crate::report::{AfterRun, Reporter};
 use crate::text::plural;
 use isobar_model::{Machine, Seconds};
 use isobar_recording::RecordingError;
@@ -38,9 +38,9 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             let own_cpu = Some(&linux::own_cpu_time as &dyn Fn() -> Seconds);
             let surroundings =
                 Surroundings { lookups: linux::LOOKUPS, stop: &stop, own_cpu, recovered, ..Surroundings::default() };
-            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| AfterRun {
                 remarks: linux::put_back_remarks(machine),
-                ..Aftermath::default()
+                ..AfterRun::default()
             })
         }
         Target::Recording(file) => Err(bad_input(format!(
@@ -56,9 +56,9 @@ pub fn drive(mut needed: Needed, queue: &Queue, reporter: &mut dyn Reporter) -> 
             // The CPU time of the simulator is not the cost of watching, and would differ from run
             // to run.
             let surroundings = Surroundings { stop: &stop, ..Surroundings::default() };
-            over(machine, needed, surroundings, exposer, queue, reporter, |machine| Aftermath {
+            over(machine, needed, surroundings, exposer, queue, reporter, |machine| AfterRun {
                 truth: Some(simulated::truth(&workload, machine)),
-                ..Aftermath::default()
+                ..AfterRun::default()
             })
         }
     }
@@ -83,7 +83,7 @@ fn over<M: Machine>(
     mut exposer: Option<Exposer>,
     queue: &Queue,
     reporter: &mut dyn Reporter,
-    aftermath: impl Fn(&M) -> Aftermath,
+    after_run: impl Fn(&M) -> AfterRun,
 ) -> anyhow::Result<()> {
     let recording = needed.start_recording()?;
     let (pace, stop) = (needed.pace(), surroundings.stop);
@@ -105,7 +105,7 @@ fn over<M: Machine>(
         exposed = exposer.beside(all, &dropped);
         all = &mut exposed;
     }
-    shown(&mut run, all, recording, aftermath)??;
+    shown(&mut run, all, recording, after_run)??;
     profiles.map_or(Ok(()), |profiles| profiles.write(&run.policy().learnt()))
 }
 
@@ -118,7 +118,7 @@ pub fn shown<M: Machine>(
     run: &mut Loop<'_, M>,
     reporter: &mut dyn Reporter,
     mut recording: Option<Recording>,
-    aftermath: impl Fn(&M) -> Aftermath,
+    after_run: impl Fn(&M) -> AfterRun,
 ) -> anyhow::Result<Result<(), RecordingError>> {
     let ended = match &mut recording {
         Some(recording) => run.run(&mut recording.beside(reporter)),
@@ -126,13 +126,13 @@ pub fn shown<M: Machine>(
     };
     // Whatever ended the run, what was recorded of it is worth keeping.
     let recorded = recording.map(Recording::finish).transpose();
-    let mut after = aftermath(run.machine());
+    let mut after = after_run(run.machine());
     after.recorded = recorded.as_ref().ok().copied().flatten();
     if ended.is_err() {
         // In that case the end of the report was not written.
-        after.remarks.iter().for_each(|remark| failure::tell(&format!("remark: {remark}")));
+        after.remarks.iter().for_each(|remark| failure::notify(&format!("remark: {remark}")));
         let why = recorded.as_ref().err();
-        why.iter().for_each(|why| failure::tell(&format!("remark: the recording ended early: {why}")));
+        why.iter().for_each(|why| failure::notify(&format!("remark: the recording ended early: {why}")));
     }
     reporter.end(&ended?, &after)?;
     Ok(recorded.map(drop))
@@ -161,7 +161,7 @@ pub fn finish(done: anyhow::Result<()>, queue: Queue) -> anyhow::Result<()> {
     done?;
     let left = drained?;
     if left > 0 {
-        failure::tell(&dropped(left));
+        failure::notify(&dropped(left));
     }
     Ok(())
 }

@@ -2,11 +2,11 @@
 //! what the loop needs, including its machine.
 
 mod drive;
-mod tape;
+mod recording_template;
 mod target;
 
 pub use drive::{drive, finish, notice, shown};
-pub use tape::Tape;
+pub use recording_template::RecordingTemplate;
 pub use target::Target;
 
 use super::options::{seed, within};
@@ -140,7 +140,7 @@ impl Needed {
         let here = target == Target::Linux;
         let place = Place::AtWork { interval: target.patience(interval), here, stop: &stop };
         let policy = deciders::build(&name, &config, &read, place)?;
-        let facts = tape::facts(&name, args.machine.as_deref(), args.config.as_deref(), &args.set);
+        let facts = recording_template::facts(&name, args.machine.as_deref(), args.config.as_deref(), &args.set);
         Ok(Self {
             policy: on_purpose::perhaps(policy),
             rules: config.manage.rules(target.never_managed()),
@@ -163,7 +163,7 @@ impl Needed {
     /// If the file exists already or cannot be created.
     pub fn start_recording(&self) -> anyhow::Result<Option<Recording>> {
         let Some((file, bounds)) = &self.recording else { return Ok(None) };
-        self.tape().start_to(file.clone(), *bounds).map(Some)
+        self.recording_template().start_to(file.clone(), *bounds).map(Some)
     }
 
     /// Makes each of `signals` end the run in order, and returns the flag that they raise. If the
@@ -189,11 +189,11 @@ impl Needed {
     }
 
     /// What recordings of this run are made from.
-    pub fn tape(&self) -> Tape {
+    pub fn recording_template(&self) -> RecordingTemplate {
         let mut about = self.about.clone();
         about.facts.insert(about::INTERVAL.to_owned(), self.limits.interval.0.to_string());
         about.facts.insert(about::DRY_RUN.to_owned(), self.limits.dry_run.to_string());
-        Tape::new(about, self.target != Target::Linux)
+        RecordingTemplate::new(about, self.target != Target::Linux)
     }
 
     /// Starts to serve the metrics of the run, if they are to be served.

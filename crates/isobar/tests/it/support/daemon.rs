@@ -1,7 +1,7 @@
 //! Runs a daemon in a folder of its own, and talks to it.
 
 use super::processes::eventually;
-use super::{Said, command, said};
+use super::{CommandOutput, command, said};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -39,7 +39,7 @@ impl Daemon {
         self.folder.path().join("run/control.sock")
     }
 
-    pub fn ask(&self, words: &[&str]) -> Said {
+    pub fn ask(&self, words: &[&str]) -> CommandOutput {
         let socket = self.socket().display().to_string();
         said(&command(words).args(["--socket", &socket]).output().unwrap())
     }

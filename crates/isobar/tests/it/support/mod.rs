@@ -16,24 +16,24 @@ pub fn policies() -> Vec<&'static str> {
 }
 
 /// The output and exit code of a run.
-pub struct Said {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
 /// Runs the binary with nothing on standard input.
-pub fn isobar(args: &[&str]) -> Said {
+pub fn isobar(args: &[&str]) -> CommandOutput {
     isobar_with(args, "")
 }
 
 /// Runs the binary with words that contain no spaces.
-pub fn run(words: &str) -> Said {
+pub fn run(words: &str) -> CommandOutput {
     isobar(&words.split_whitespace().collect::<Vec<_>>())
 }
 
 /// Runs the binary with a text on standard input.
-pub fn isobar_with(args: &[&str], input: &str) -> Said {
+pub fn isobar_with(args: &[&str], input: &str) -> CommandOutput {
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     // A program that refuses its arguments does not read its input, so a closed pipe is no failure
     // here.
@@ -51,12 +51,12 @@ pub fn command(args: &[&str]) -> Command {
 }
 
 /// The result of a finished run as text.
-pub fn said(output: &Output) -> Said {
+pub fn said(output: &Output) -> CommandOutput {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    CommandOutput { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
-impl Said {
+impl CommandOutput {
     /// Checks for bad input: exit code 2, one line on stderr that contains every given piece, and
     /// nothing on stdout.
     #[track_caller]

@@ -5,7 +5,7 @@
 use super::experiments::{LOCAL, POLICIES, Pair, Seen, Splits};
 use super::platform::PLATFORMS;
 use super::workloads::HOMOGENEOUS;
-use crate::congestion::Look;
+use crate::congestion::EpochLatencies;
 use crate::reproduce::claim::Figure;
 use isobar_plot::{bars, curves};
 
@@ -49,9 +49,10 @@ fn latencies(seen: &Seen) -> Vec<Figure> {
 /// Maximum number of points of a curve, so that a figure is legible.
 const POINTS: usize = 120;
 
-fn over_time(file: &str, title: &str, looks: &[Look]) -> Figure {
+fn over_time(file: &str, title: &str, looks: &[EpochLatencies]) -> Figure {
     let step = looks.len().div_ceil(POINTS).max(1);
-    let points = |read: fn(&Look) -> f64| looks.iter().step_by(step).map(|look| (look.time, read(look))).collect();
+    let points =
+        |read: fn(&EpochLatencies) -> f64| looks.iter().step_by(step).map(|look| (look.time, read(look))).collect();
     let series = [("local".to_owned(), points(|look| look.local)), ("remote".to_owned(), points(|look| look.remote))];
     let title = format!("Latency from node 0: {title}");
     figure(file, &title, curves(&title, &series, "seconds", "latency, cycles", false))

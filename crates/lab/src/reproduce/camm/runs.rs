@@ -1,6 +1,6 @@
 //! Runs one workload under one policy, and compares how soon its programs end with the base case.
 
-use crate::congestion::{Congestion, Look, Meter};
+use crate::congestion::{Congestion, EpochLatencies, Meter};
 use crate::error::LabError;
 use crate::run::{observed, seconds};
 use isobar_model::{ActionOutcome, NodeId};
@@ -24,7 +24,7 @@ pub(super) struct Outcome {
     /// crossings of the node with the most.
     pub congestion: Congestion,
     /// Latencies from node 0 over time.
-    pub looks: Vec<Look>,
+    pub looks: Vec<EpochLatencies>,
     /// Number of actions that had an effect.
     pub effective: usize,
 }

@@ -4,7 +4,7 @@ use super::platform::PLATFORMS;
 use super::runs::{BASE, run};
 use super::workloads::homogeneous;
 use super::*;
-use crate::congestion::Look;
+use crate::congestion::EpochLatencies;
 use crate::reproduce::claim::Verdict;
 use crate::stats::mean_or_zero;
 
@@ -28,8 +28,8 @@ fn latencies_meet_under_cama_and_programs_end_sooner() {
     let mut workload = homogeneous(&PLATFORMS[0], "npb-is", &[], &QUICK).unwrap();
     workload.run.instructions_factor = 0.3;
     let [base, cama] = [BASE, "cama"].map(|policy| run(&workload, (policy, &[]), 1).unwrap());
-    let gap = |look: &Look| (look.local - look.remote) / look.remote;
-    let late = |looks: &[Look]| mean_or_zero(looks[looks.len() / 2..].iter().map(|look| gap(look).abs()));
+    let gap = |look: &EpochLatencies| (look.local - look.remote) / look.remote;
+    let late = |looks: &[EpochLatencies]| mean_or_zero(looks[looks.len() / 2..].iter().map(|look| gap(look).abs()));
     assert!(base.looks[1..].iter().all(|look| gap(look) > 0.5), "{:?}", base.looks);
     assert!(late(&cama.looks) < 0.1, "{:?}", cama.looks);
     assert!(cama.improvement(&base) > 20.0, "{}", cama.improvement(&base));

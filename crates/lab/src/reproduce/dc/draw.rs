@@ -30,9 +30,9 @@ pub(super) const TWENTY: Shares = Shares { streaming: 0.22, sensitive: 0.25 };
 
 /// A random number generator of its own for each workload.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(ChaCha8Rng);
+pub(super) struct WorkloadRng(ChaCha8Rng);
 
-impl Dice {
+impl WorkloadRng {
     /// The generator for one workload of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -94,29 +94,30 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_and_nothing_twice() {
-        let drawn = |stream| Dice::new(1, stream).programs(8, EIGHT, &pools());
+        let drawn = |stream| WorkloadRng::new(1, stream).programs(8, EIGHT, &pools());
         assert_eq!(drawn(3), drawn(3));
         assert_ne!(drawn(3), drawn(4));
         let mut sorted = drawn(3);
         sorted.sort_unstable();
         sorted.dedup();
         assert_eq!(sorted.len(), 8);
-        assert_eq!(Dice::new(1, 0).programs(11, EIGHT, &pools()).len(), 10);
+        assert_eq!(WorkloadRng::new(1, 0).programs(11, EIGHT, &pools()).len(), 10);
     }
 
     #[test]
     fn classes_come_as_often_as_their_shares_say() {
         let wanted = Shares { streaming: 0.2, sensitive: 0.5 };
-        let firsts: Vec<_> = (0..4000).map(|stream| Dice::new(7, stream).programs(1, wanted, &pools())[0]).collect();
+        let firsts: Vec<_> =
+            (0..4000).map(|stream| WorkloadRng::new(7, stream).programs(1, wanted, &pools())[0]).collect();
         let part = |class: char| num::float_len(firsts.iter().filter(|name| name.starts_with(class)).count()) / 4000.0;
         assert!((part('s') - 0.2).abs() < 0.03 && (part('c') - 0.5).abs() < 0.03, "{} {}", part('s'), part('c'));
     }
 
     #[test]
     fn some_are_different_ones() {
-        let mut drawn = Dice::new(1, 0).some(19, &super::super::programs::PARALLEL);
+        let mut drawn = WorkloadRng::new(1, 0).some(19, &super::super::programs::PARALLEL);
         drawn.sort_unstable();
         drawn.dedup();
-        assert_eq!((drawn.len(), Dice::new(1, 0).some(2, &[1, 2, 3]).len()), (19, 2));
+        assert_eq!((drawn.len(), WorkloadRng::new(1, 0).some(2, &[1, 2, 3]).len()), (19, 2));
     }
 }

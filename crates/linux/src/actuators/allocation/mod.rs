@@ -36,7 +36,7 @@ type Page<'a> = (&'a SharedPage, Vec<(u32, Decision)>);
 
 /// What an action requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct AllocationRequest<'a> {
     /// The process.
     pub pid: Pid,
     /// Its start time.
@@ -51,7 +51,7 @@ pub struct Wish<'a> {
 
 impl Allocation {
     /// Accepts a wish; [`Allocation::flush`] passes it on.
-    pub fn wish(&mut self, wish: &Wish<'_>) -> ActionOutcome {
+    pub fn wish(&mut self, wish: &AllocationRequest<'_>) -> ActionOutcome {
         let Some(decision) = merge::decision(wish.node, wish.weights) else {
             return refused("a decision can name nodes 0 to 63 only");
         };
@@ -196,7 +196,7 @@ mod tests {
         let (mut ours, pid, start) = child(Some(&page));
         let (mut other, stranger, stranger_start) = child(None);
         let mut allocation = Allocation::default();
-        let wish = |pid, start| Wish { pid, start, for_node: None, node: NodeId(2), weights: &[] };
+        let wish = |pid, start| AllocationRequest { pid, start, for_node: None, node: NodeId(2), weights: &[] };
         assert_eq!(allocation.wish(&wish(pid, start)), ActionOutcome::Done);
         assert_eq!(allocation.wish(&wish(pid, start + 1)), ActionOutcome::Vanished, "an id that was reused");
         assert_eq!(allocation.wish(&wish(pid, start)), ActionOutcome::Done);

@@ -1,13 +1,13 @@
 //! Carries out one migration: how many pages the target can take, which pages, in which batches,
 //! and what became of them.
 
-use super::free;
 use super::mapped::Mapped;
 use super::migration::{Migration, PageOptions};
 use super::process::Process;
 use super::select::{Cursor, in_order, near};
 use super::tally::{BUDGET, FEWER, NO_MEMORY, OWNED, Tally};
 use crate::kernel::move_pages as syscall;
+use crate::kernel::node_memory::NodeMemory;
 use isobar_model::flight::BATCH;
 use isobar_model::{ActionOutcome, Bytes, NodeId, PageSelection, Pages, Pid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +88,7 @@ impl PageMover {
         tally: &mut Tally,
     ) -> Result<Vec<u64>, ActionOutcome> {
         let asked = request.pages.0;
-        let wanted = asked.min(room(&self.options, request.to)?);
+        let wanted = asked.min(capacity(&self.options, request.to)?);
         tally.stayed(NO_MEMORY, asked - wanted);
         if wanted == 0 {
             return Ok(Vec::new());
@@ -150,27 +150,28 @@ impl PageMover {
 /// The process has ended or must not be touched, its memory may not be read, or the target has no
 /// memory.
 pub fn admit(request: &Migration<'_>, options: &PageOptions) -> Result<(), ActionOutcome> {
-    room(options, request.to)?;
+    capacity(options, request.to)?;
     Process::new(request, &AtomicBool::new(false))?.may_be_read()
 }
 
 /// Moves one batch of pages that were found, as many as the target can take now.
 pub fn relocate(request: &Migration<'_>, options: &PageOptions, batch: &[u64], stop: &AtomicBool) -> Done {
     let (mut tally, mut there) = (Tally::default(), Vec::new());
-    let moved = room(options, request.to).and_then(|room| {
-        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(batch.len());
+    let moved = capacity(options, request.to).and_then(|capacity| {
+        let fits = usize::try_from(capacity).unwrap_or(usize::MAX).min(batch.len());
         tally.stayed(NO_MEMORY, u64::try_from(batch.len() - fits).unwrap_or(u64::MAX));
         Process::new(request, stop)?.relocate(&batch[..fits], &mut tally, &mut there)
     });
     Done { tally, failed: moved.err(), moved: there, ..Done::default() }
 }
 
-/// How many pages the target can take; no limit if the kernel does not report its memory.
-fn room(options: &PageOptions, to: NodeId) -> Result<u64, ActionOutcome> {
-    let Some(memory) = free::memory(&options.nodes, to) else { return Ok(u64::MAX) };
+/// How many pages the target can take. There is no limit if the kernel does not report its memory:
+/// in that case `move_pages(2)` itself refuses what does not fit.
+fn capacity(options: &PageOptions, to: NodeId) -> Result<u64, ActionOutcome> {
+    let Some(memory) = NodeMemory::of(&options.nodes, to) else { return Ok(u64::MAX) };
     if memory.total == Bytes(0) {
         let why = format!("node {to} has no memory: choose a node that has memory");
         return Err(ActionOutcome::Refused { errno: None, why });
     }
-    Ok(memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size())
+    Ok(memory.pages_beyond(options.reserve))
 }

@@ -1,6 +1,7 @@
 //! The request for a page migration, and its limits.
 
 use super::around::PageRange;
+use crate::kernel::node_memory::NODES;
 use isobar_model::{Bytes, NodeId, PageSelection, Pages, Pid};
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ pub struct PageOptions {
 
 impl Default for PageOptions {
     fn default() -> Self {
-        Self { reserve: Bytes(64 << 20), nodes: "/sys/devices/system/node".into() }
+        Self { reserve: Bytes(64 << 20), nodes: NODES.into() }
     }
 }
 

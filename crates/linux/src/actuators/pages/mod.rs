@@ -27,7 +27,6 @@
 pub mod around;
 pub mod beside;
 pub mod budget;
-mod free;
 mod mapped;
 mod migrate;
 mod migration;

@@ -4,20 +4,17 @@
 //! The rate is limited, and the work can be interrupted between batches. Results are where pages
 //! are afterwards, not what the kernel returned.
 
-use super::free;
 use super::migration::PageOptions;
 use super::tally::{ENDED, NO_MEMORY, REFUSED, reason};
 use crate::kernel::identity;
 use crate::kernel::move_pages as syscall;
+use crate::kernel::node_memory::NodeMemory;
 use isobar_model::flight::BATCH;
 use isobar_model::{NodeId, Pid};
 use std::collections::BTreeMap;
 use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-/// Number of pages in one system call that locates pages.
-const LOOKS: usize = 4096;
 
 /// Number of pages in one stretch. Stretches are handled one after the other, and within a stretch
 /// all pages for one node are moved together.
@@ -75,7 +72,7 @@ impl Process {
     /// The kernel's error; `ESRCH` if the process has ended.
     pub fn locate(&self, pages: &[u64]) -> io::Result<Vec<Option<NodeId>>> {
         let mut found = Vec::with_capacity(pages.len());
-        for batch in pages.chunks(LOOKS) {
+        for batch in pages.chunks(syscall::MOST_LOCATED) {
             self.still_there()?;
             let status = syscall::locate(self.pid, batch, procfs::page_size())?;
             found.extend(status.into_iter().map(syscall::node));
@@ -119,28 +116,20 @@ impl Process {
     /// Moves one batch to one node, as far as the node has memory. Pages are located again
     /// afterwards.
     fn move_batch(&self, pages: &[u64], to: NodeId, options: &PageOptions, placed: &mut Placed) -> io::Result<()> {
-        let spare = free::memory(&options.nodes, to)
-            .map_or(u64::MAX, |memory| memory.available.0.saturating_sub(options.reserve.0) / procfs::page_size());
-        let (tried, full) = pages.split_at(pages.len().min(usize::try_from(spare).unwrap_or(usize::MAX)));
+        let memory = NodeMemory::of(&options.nodes, to);
+        let capacity = memory.map_or(u64::MAX, |memory| memory.pages_beyond(options.reserve));
+        let (tried, full) = pages.split_at(pages.len().min(usize::try_from(capacity).unwrap_or(usize::MAX)));
         placed.stay(NO_MEMORY, full.len());
         let mut rest: BTreeMap<u64, i32> = tried.iter().map(|page| (*page, syscall::NOT_TRIED)).collect();
         // The kernel stops at the first page that fails, so this goes on as long as some pages
         // move.
         while !rest.is_empty() {
             self.still_there()?;
-            let (asked, before): (Vec<u64>, _) = (rest.keys().copied().collect(), rest.len());
-            let said = syscall::relocate(self.pid, &asked, procfs::page_size(), to)?;
-            let now = syscall::locate(self.pid, &asked, procfs::page_size())?;
-            for ((page, said), now) in asked.into_iter().zip(said).zip(now) {
-                if syscall::node(now) == Some(to) {
-                    rest.remove(&page);
-                } else {
-                    let listed = said < 0 && said != syscall::NOT_TRIED;
-                    rest.insert(page, if listed { said } else { now });
-                }
-            }
-            placed.moved += u64::try_from(before - rest.len()).unwrap_or(u64::MAX);
-            if rest.len() == before {
+            let asked: Vec<u64> = rest.keys().copied().collect();
+            let (there, elsewhere) = syscall::relocate(self.pid, &asked, procfs::page_size(), to)?;
+            rest = elsewhere.into_iter().collect();
+            placed.moved += u64::try_from(there.len()).unwrap_or(u64::MAX);
+            if there.is_empty() {
                 break;
             }
         }

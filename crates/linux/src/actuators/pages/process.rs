@@ -5,14 +5,13 @@ use super::around::PageRange;
 use super::mapped::Mapped;
 use super::migration::Migration;
 use super::resident::PageTables;
-use super::select::{Look, asked, every};
+use super::select::{PageLocator, asked, every};
 use super::tally::{Tally, reason};
 use crate::kernel::maps::{pages_on, parse_maps};
 use crate::kernel::move_pages as syscall;
 use crate::kernel::numa_maps::policies;
 use crate::kernel::{identity, privilege};
 use isobar_model::{ActionOutcome, NodeId, Pid};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -24,9 +23,6 @@ const MOST_TRIES: usize = 3;
 
 /// Maximum number of pages located in one migration to find those to move.
 const MOST_LOOKED_AT: u64 = 1 << 20;
-
-/// Number of pages in one system call that locates pages.
-const LOOKS: usize = 4096;
 
 /// A process whose pages are located and moved. Before each system call, the process is checked to
 /// be still the same.
@@ -97,49 +93,23 @@ impl<'a> Process<'a> {
     /// Moves one batch and counts what became of it: first by where the pages are afterwards,
     /// otherwise by what the kernel returned. Pages that are on the target are added to `moved`.
     pub fn relocate(&self, batch: &[u64], tally: &mut Tally, moved: &mut Vec<u64>) -> Result<(), ActionOutcome> {
-        let mut rest = batch.to_vec();
-        let mut why = BTreeMap::new();
+        let mut rest: Vec<(u64, i32)> = batch.iter().map(|page| (*page, syscall::NOT_TRIED)).collect();
         for _ in 0..MOST_TRIES {
             self.still_there()?;
-            let said = self.ask(syscall::relocate(self.pid, &rest, self.page_size, self.to))?;
-            why.extend(rest.iter().copied().zip(said));
-            let tried = rest.len();
-            rest = self.not_there(rest, &mut why, tally, moved)?;
-            if rest.is_empty() || rest.len() == tried {
+            let asked: Vec<u64> = rest.iter().map(|(page, _)| *page).collect();
+            let (there, elsewhere) = self.ask(syscall::relocate(self.pid, &asked, self.page_size, self.to))?;
+            rest = elsewhere;
+            tally.moved(u64::try_from(there.len()).unwrap_or(u64::MAX));
+            moved.extend(&there);
+            if rest.is_empty() || there.is_empty() {
                 break;
             }
         }
-        rest.iter().for_each(|page| tally.stayed(reason(why.get(page).copied().unwrap_or(0)), 1));
+        rest.iter().for_each(|(_, status)| tally.stayed(reason(*status), 1));
         Ok(())
     }
 
-    /// Counts the pages that are on the target now, and returns the others. If the kernel gave no
-    /// reason for a page when asked to move it, its present status is used.
-    fn not_there(
-        &self,
-        pages: Vec<u64>,
-        why: &mut BTreeMap<u64, i32>,
-        tally: &mut Tally,
-        moved: &mut Vec<u64>,
-    ) -> Result<Vec<u64>, ActionOutcome> {
-        let now = self.ask(syscall::locate(self.pid, &pages, self.page_size))?;
-        let mut others = Vec::new();
-        for (page, status) in pages.into_iter().zip(now) {
-            if syscall::node(status) == Some(self.to) {
-                tally.moved(1);
-                moved.push(page);
-                continue;
-            }
-            let said = why.entry(page).or_insert(status);
-            if *said >= 0 || *said == syscall::NOT_TRIED {
-                *said = status;
-            }
-            others.push(page);
-        }
-        Ok(others)
-    }
-
-    fn ask(&self, answer: io::Result<Vec<i32>>) -> Result<Vec<i32>, ActionOutcome> {
+    fn ask<T>(&self, answer: io::Result<T>) -> Result<T, ActionOutcome> {
         answer.map_err(|error| self.refusal(&error))
     }
 
@@ -170,12 +140,12 @@ fn no_privilege(error: &io::Error) -> ActionOutcome {
     ActionOutcome::Refused { errno: error.raw_os_error(), why }
 }
 
-impl Look for Process<'_> {
+impl PageLocator for Process<'_> {
     type Stop = ActionOutcome;
 
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, ActionOutcome> {
         let mut status = Vec::with_capacity(pages.len());
-        for batch in pages.chunks(LOOKS) {
+        for batch in pages.chunks(syscall::MOST_LOCATED) {
             self.still_there()?;
             status.extend(self.ask(syscall::locate(self.pid, batch, self.page_size))?);
         }

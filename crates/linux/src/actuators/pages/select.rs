@@ -1,7 +1,7 @@
 //! Selects which pages on a node to move: around samples, or by a walk over the resident set.
 //!
-//! Pure except for one question, "where are these pages?". It is asked through [`Look`], so that
-//! the selection can be tested on simulated processes.
+//! Pure except for one question, "where are these pages?". It is asked through [`PageLocator`], so
+//! that the selection can be tested on simulated processes.
 
 use super::around::{PageRange, around, join, pages, ranges};
 use crate::kernel::maps::Mapping;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const WINDOW: u64 = 8;
 
 /// Says where pages are: a status for each, as `move_pages(2)` returns it.
-pub trait Look {
+pub trait PageLocator {
     /// Why it cannot say.
     type Stop;
 
@@ -29,7 +29,7 @@ pub trait Look {
     /// last one considered. An implementation that knows which pages are resident skips the others.
     ///
     /// # Errors
-    /// As `Look::look`.
+    /// As `PageLocator::look`.
     fn worth(&mut self, range: PageRange, most: u64) -> Result<(Vec<u64>, u64), Self::Stop> {
         Ok(every(range, most))
     }
@@ -37,7 +37,7 @@ pub trait Look {
     /// The resident pages of some ranges, ascending.
     ///
     /// # Errors
-    /// As `Look::look`.
+    /// As `PageLocator::look`.
     fn resident(&mut self, ranges: &[PageRange]) -> Result<Vec<u64>, Self::Stop> {
         asked(self, ranges)
     }
@@ -47,17 +47,17 @@ pub trait Look {
 }
 
 /// Every page of a range, up to `most`, for an implementation that knows nothing of them; see
-/// [`Look::worth`].
+/// [`PageLocator::worth`].
 pub fn every(range: PageRange, most: u64) -> (Vec<u64>, u64) {
     let end = range.end.min(range.start.saturating_add(most));
     ((range.start..end).collect(), end)
 }
 
-/// The resident pages of some ranges, found by asking for each page; see [`Look::resident`].
+/// The resident pages of some ranges, found by asking for each page; see [`PageLocator::resident`].
 ///
 /// # Errors
-/// As `Look::look`.
-pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec<u64>, L::Stop> {
+/// As `PageLocator::look`.
+pub fn asked<L: PageLocator + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec<u64>, L::Stop> {
     let all: Vec<u64> = pages(ranges).collect();
     let status = look.look(&all)?;
     Ok(all.into_iter().zip(status).filter(|(_, status)| *status >= 0).map(|(page, _)| page).collect())
@@ -67,8 +67,8 @@ pub fn asked<L: Look + ?Sized>(look: &mut L, ranges: &[PageRange]) -> Result<Vec
 /// share evenly.
 ///
 /// # Errors
-/// As `Look::look`.
-pub fn near<L: Look>(
+/// As `PageLocator::look`.
+pub fn near<L: PageLocator>(
     look: &mut L,
     samples: &BTreeSet<u64>,
     mapped: &[PageRange],
@@ -92,8 +92,8 @@ pub fn near<L: Look>(
 /// The pages on `from` in some ranges, at most `wanted`: those of the first range first.
 ///
 /// # Errors
-/// As `Look::look`.
-pub fn in_order<L: Look>(
+/// As `PageLocator::look`.
+pub fn in_order<L: PageLocator>(
     look: &mut L,
     order: &[PageRange],
     from: NodeId,
@@ -122,8 +122,8 @@ impl Cursor {
     /// the next one begins, at most once per call.
     ///
     /// # Errors
-    /// As `Look::look`.
-    pub fn walk<L: Look>(
+    /// As `PageLocator::look`.
+    pub fn walk<L: PageLocator>(
         &mut self,
         look: &mut L,
         order: &[PageRange],
@@ -140,7 +140,7 @@ impl Cursor {
     }
 
     /// Continues the round; returns true if it ended.
-    fn round<L: Look>(
+    fn round<L: PageLocator>(
         &mut self,
         look: &mut L,
         order: &[PageRange],
@@ -174,7 +174,7 @@ impl Cursor {
 
 /// Takes pages on `from` until the end of `rest`, which shrinks. Returns false if it stopped
 /// earlier, because `wanted` were found or no looks were left.
-fn walk<L: Look>(
+fn walk<L: PageLocator>(
     look: &mut L,
     rest: &mut PageRange,
     from: NodeId,
@@ -194,7 +194,7 @@ fn walk<L: Look>(
 
 /// Locates the next `step` pages of a mapping and takes those on `from`, at most `missing`. Returns
 /// the page to continue with.
-fn take<L: Look>(
+fn take<L: PageLocator>(
     look: &mut L,
     rest: PageRange,
     step: u64,

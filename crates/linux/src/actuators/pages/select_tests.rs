@@ -14,7 +14,7 @@ impl Fake {
     }
 }
 
-impl Look for Fake {
+impl PageLocator for Fake {
     type Stop = Infallible;
 
     fn look(&mut self, pages: &[u64]) -> Result<Vec<i32>, Infallible> {

@@ -1,6 +1,6 @@
 //! Defines what all ways of seeing accesses have in common.
 
-use super::heat::Stretch;
+use super::heat::AccessedRange;
 use isobar_model::{NodeMap, Pages, Pid};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Reading {
     /// The start time of the process, which identifies it.
     pub start: u64,
     /// The stretches that were accessed.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<AccessedRange>,
     /// Accessed pages by node; `None` if the engine knows addresses only.
     pub by_node: Option<NodeMap<Pages>>,
 }

@@ -7,7 +7,7 @@ use isobar_model::{NodeMap, Pages};
 
 /// A stretch of the address space of a process that was accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct AccessedRange {
     /// Its pages, resident or not.
     pub pages: PageRange,
     /// How much it was accessed, in the unit of the engine: more is hotter.
@@ -16,8 +16,8 @@ pub struct Stretch {
 
 /// The stretches, those accessed most first; ties break by address, the lower first.
 #[must_use]
-pub fn hottest_first(stretches: &[Stretch]) -> Vec<PageRange> {
-    let mut order: Vec<&Stretch> = stretches.iter().filter(|stretch| !stretch.pages.is_empty()).collect();
+pub fn hottest_first(stretches: &[AccessedRange]) -> Vec<PageRange> {
+    let mut order: Vec<&AccessedRange> = stretches.iter().filter(|stretch| !stretch.pages.is_empty()).collect();
     order.sort_by_key(|stretch| (std::cmp::Reverse(stretch.heat), stretch.pages.start));
     order.into_iter().map(|stretch| stretch.pages).collect()
 }
@@ -25,7 +25,7 @@ pub fn hottest_first(stretches: &[Stretch]) -> Vec<PageRange> {
 /// Every n-th page of the stretches, at most `most` pages, and n: the number of pages that each
 /// sampled page represents.
 #[must_use]
-pub fn sample(stretches: &[Stretch], most: u64) -> (Vec<u64>, u64) {
+pub fn sample(stretches: &[AccessedRange], most: u64) -> (Vec<u64>, u64) {
     let total = stretches.iter().map(|stretch| stretch.pages.len()).fold(0, u64::saturating_add);
     let step = total.div_ceil(most.max(1)).max(1);
     let mut pages = Vec::new();
@@ -60,8 +60,8 @@ mod tests {
     use isobar_model::NodeId;
     use proptest::prelude::*;
 
-    fn stretch(start: u64, end: u64, heat: u64) -> Stretch {
-        Stretch { pages: PageRange { start, end }, heat }
+    fn stretch(start: u64, end: u64, heat: u64) -> AccessedRange {
+        AccessedRange { pages: PageRange { start, end }, heat }
     }
 
     #[test]

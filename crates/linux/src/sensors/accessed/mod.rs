@@ -13,7 +13,7 @@ mod referenced;
 mod smaps;
 
 pub use engine::{Engine, Reading, Watched};
-pub use heat::Stretch;
+pub use heat::AccessedRange;
 pub use smaps::{Mapping, parse as parse_smaps};
 
 use crate::kernel::{move_pages, page_range::PageRange};
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_reading_stands_for_a_while_and_for_one_process_only() {
-        let stretch = |start, heat| Stretch { pages: PageRange { start, end: start + 10 }, heat };
+        let stretch = |start, heat| AccessedRange { pages: PageRange { start, end: start + 10 }, heat };
         let by_node = Some([(NodeId(1), Pages(20))].into_iter().collect::<NodeMap<_>>());
         let reading = Reading { start: 7, stretches: vec![stretch(0, 1), stretch(50, 9)], by_node: by_node.clone() };
         let mut accessed = Accessed::default();

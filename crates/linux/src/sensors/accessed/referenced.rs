@@ -13,7 +13,7 @@
 //! until they are used again, and another reader of `Referenced` counts from isobar's clearing on.
 
 use super::engine::{Engine, Reading, Watched};
-use super::heat::Stretch;
+use super::heat::AccessedRange;
 use super::smaps::{self, Mapping};
 use crate::kernel::numa_maps;
 use isobar_model::{NodeMap, Pages, Pid, num};
@@ -134,7 +134,7 @@ fn reading(start: u64, mappings: &[Mapping], numa_maps: Option<&[u8]>, page_size
     let accessed_whole = |mapping: &&Mapping| {
         mapping.referenced > 0 && mapping.referenced.saturating_mul(100) >= mapping.resident.saturating_mul(MOSTLY)
     };
-    let stretch = |mapping: &Mapping| Stretch {
+    let stretch = |mapping: &Mapping| AccessedRange {
         pages: mapping.pages,
         heat: mapping.referenced.saturating_mul(100) / mapping.resident.max(1),
     };
@@ -182,7 +182,7 @@ mod tests {
         let found = reading(9, &mappings, Some(text), 4096);
         let expected = [(NodeId(0), Pages(15)), (NodeId(1), Pages(15))];
         assert_eq!(found.by_node, Some(expected.into_iter().collect()));
-        assert_eq!(found.stretches, [Stretch { pages: PageRange { start: 0x300, end: 0x310 }, heat: 100 }]);
+        assert_eq!(found.stretches, [AccessedRange { pages: PageRange { start: 0x300, end: 0x310 }, heat: 100 }]);
         assert_eq!(reading(9, &mappings, None, 4096).by_node, None);
     }
 

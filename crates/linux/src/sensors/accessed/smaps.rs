@@ -1,6 +1,8 @@
 //! Parses `/proc/PID/smaps`: how much of each mapping is resident and was referenced. Pure.
 
+use crate::kernel::map_line::MapLine;
 use crate::kernel::page_range::PageRange;
+use crate::kernel::parse::kibibytes;
 
 /// A mapping, in base pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,39 +16,25 @@ pub struct Mapping {
 }
 
 /// Reads the file, with pages of `page_size` bytes. Lines that do not parse are skipped: the file
-/// changes while it is read. Pages that the kernel made itself (`[vdso]`, `[vvar]`, `[vsyscall]`)
-/// are left out.
+/// changes while it is read. Pages that the kernel made itself (`[vdso]`, `[vvar]`, ...) are left
+/// out.
 #[must_use]
 pub fn parse(text: &str, page_size: u64) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     let mut open = false;
     for line in text.lines() {
-        if let Some((pages, kernels)) = head(line, page_size) {
-            open = !kernels && !pages.is_empty();
+        if let Some(head) = MapLine::parse(line) {
+            let pages = head.pages(page_size);
+            open = !head.is_kernels() && !pages.is_empty();
             mappings.extend(open.then_some(Mapping { pages, resident: 0, referenced: 0 }));
         } else if let Some(mapping) = mappings.last_mut().filter(|_| open) {
-            let pages = |key: &str| kibibytes(line, key).map(|kib| kib.saturating_mul(1024) / page_size.max(1));
+            let size = |key: &str| line.strip_prefix(key).and_then(kibibytes);
+            let pages = |key: &str| size(key).map(|bytes| bytes.0 / page_size.max(1));
             mapping.resident = pages("Rss:").unwrap_or(mapping.resident);
             mapping.referenced = pages("Referenced:").unwrap_or(mapping.referenced);
         }
     }
     mappings
-}
-
-/// Reads `7f62779a3000-7f62779c3000 rw-p 00000000 08:01 1234   /path`: the mapping's pages, and
-/// whether they are the kernel's.
-fn head(line: &str, page_size: u64) -> Option<(PageRange, bool)> {
-    let mut words = line.split_ascii_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let name = words.nth(4).unwrap_or("");
-    let kernels = ["[vdso", "[vvar", "[vsyscall"].iter().any(|own| name.starts_with(own));
-    Some((PageRange { start: start / page_size.max(1), end: end / page_size.max(1) }, kernels))
-}
-
-/// `Referenced:         892 kB`
-fn kibibytes(line: &str, key: &str) -> Option<u64> {
-    line.strip_prefix(key)?.trim().strip_suffix("kB")?.trim_end().parse().ok()
 }
 
 #[cfg(test)]

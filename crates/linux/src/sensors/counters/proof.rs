@@ -50,7 +50,7 @@ const ENOUGH: u64 = 2_000_000_000;
 
 /// What is known of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum EventState {
     /// It has not counted yet, and could not be expected to have.
     #[default]
     Unproven,
@@ -74,7 +74,7 @@ pub struct Evidence {
 /// One event.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
-    standing: Standing,
+    standing: EventState,
     /// In the readings since the last conclusion: whether any thread counted one, and whether a
     /// thread ran long without counting one.
     counted: bool,
@@ -100,7 +100,7 @@ impl Proof {
     /// `user_only` are the roles that are counted in user mode alone.
     #[must_use]
     pub fn new(certain: bool, user_only: Vec<Role>) -> Self {
-        let standing = if certain { Standing::Counts } else { Standing::Unproven };
+        let standing = if certain { EventState::Counts } else { EventState::Unproven };
         let trials = [Trial { standing, ..Trial::default() }; Role::ALL.len()];
         Self { trials, certain, user_only }
     }
@@ -145,12 +145,12 @@ impl Proof {
     #[must_use]
     pub fn stands_still(&self) -> bool {
         let both = [Role::Instructions, Role::Cycles].map(|role| self.standing(role));
-        both.contains(&Standing::Silent) && !both.contains(&Standing::Counts)
+        both.contains(&EventState::Silent) && !both.contains(&EventState::Counts)
     }
 
     /// What is known of an event.
     #[must_use]
-    pub const fn standing(&self, role: Role) -> Standing {
+    pub const fn standing(&self, role: Role) -> EventState {
         self.trials[role as usize].standing
     }
 
@@ -164,7 +164,7 @@ impl Proof {
     #[must_use]
     pub fn believed(&self, raw: &Counters) -> Counters {
         let mut believed = *raw;
-        for role in Role::ALL.into_iter().filter(|role| self.standing(*role) != Standing::Counts) {
+        for role in Role::ALL.into_iter().filter(|role| self.standing(*role) != EventState::Counts) {
             *role.slot(&mut believed) = None;
         }
         believed
@@ -181,7 +181,7 @@ impl Trial {
     /// Evidence is only added while it can change the standing, so that a reported reason keeps its
     /// figures.
     fn hear_of_work(&mut self, old: u64, new: u64, in_instructions: bool) {
-        if self.standing != Standing::Unproven {
+        if self.standing != EventState::Unproven {
             return;
         }
         // A thread that only sleeps has counted neither instructions nor cycles: it is no evidence,
@@ -197,7 +197,7 @@ impl Trial {
 
     /// Forgets the work, but not which threads have done real work.
     const fn start_again(&mut self) {
-        self.standing = Standing::Unproven;
+        self.standing = EventState::Unproven;
         self.evidence.work = 0;
     }
 
@@ -205,9 +205,9 @@ impl Trial {
     fn conclude_steady(&mut self, user_only: bool) {
         let heard = (std::mem::take(&mut self.counted), std::mem::take(&mut self.in_vain));
         self.standing = match heard {
-            (true, _) => Standing::Counts,
-            (false, true) if user_only && self.standing == Standing::Counts => Standing::Counts,
-            (false, true) => Standing::Silent,
+            (true, _) => EventState::Counts,
+            (false, true) if user_only && self.standing == EventState::Counts => EventState::Counts,
+            (false, true) => EventState::Silent,
             (false, false) => self.standing,
         };
     }
@@ -217,9 +217,9 @@ impl Trial {
         let Evidence { threads, work, .. } = self.evidence;
         let counted = std::mem::take(&mut self.counted);
         if counted {
-            self.standing = Standing::Counts;
-        } else if self.standing == Standing::Unproven && threads >= WITNESSES && work >= ENOUGH {
-            self.standing = Standing::Silent;
+            self.standing = EventState::Counts;
+        } else if self.standing == EventState::Unproven && threads >= WITNESSES && work >= ENOUGH {
+            self.standing = EventState::Silent;
         }
     }
 }

@@ -28,7 +28,7 @@ fn hear(proof: &mut Proof, samples: &[&[Counters]]) {
     }
 }
 
-fn misses(samples: &[&[Counters]]) -> Standing {
+fn misses(samples: &[&[Counters]]) -> EventState {
     after(samples).standing(Role::LlcMisses)
 }
 
@@ -47,15 +47,15 @@ fn misses_are_unproven_until_one_is_counted_or_two_threads_have_worked_long_with
     let (dead, alive) = (reading(2000, 1500, 0), reading(3000, 2500, 7));
     // Within the L1 since its one miss.
     let later = |ms: u64| reading(ms, ms * 2, 1);
-    let cases: [(&[&[Counters]], Standing, &str); 8] = [
-        (&[&[none, none]], Standing::Unproven, "too little work"),
-        (&[&[none, some]], Standing::Counts, "one thread proves it for all"),
-        (&[&[none, some], &[later(9000); 2], &[later(99_000); 2]], Standing::Counts, "for good"),
-        (&[&[reading(9000, 9000, 0)], &[reading(99_000, 99_000, 0)]], Standing::Unproven, "one thread, however long"),
-        (&[&[reading(9000, 9000, 0), idle, idle, idle]], Standing::Unproven, "nor with many that did nothing"),
-        (&[&[NEW, dead], &[dead]], Standing::Silent, "each of another thread, which is gone"),
-        (&[&[dead; 2]], Standing::Silent, "two threads"),
-        (&[&[dead; 2], &[reading(3000, 2500, 0), alive]], Standing::Counts, "believed again"),
+    let cases: [(&[&[Counters]], EventState, &str); 8] = [
+        (&[&[none, none]], EventState::Unproven, "too little work"),
+        (&[&[none, some]], EventState::Counts, "one thread proves it for all"),
+        (&[&[none, some], &[later(9000); 2], &[later(99_000); 2]], EventState::Counts, "for good"),
+        (&[&[reading(9000, 9000, 0)], &[reading(99_000, 99_000, 0)]], EventState::Unproven, "one thread, however long"),
+        (&[&[reading(9000, 9000, 0), idle, idle, idle]], EventState::Unproven, "nor with many that did nothing"),
+        (&[&[NEW, dead], &[dead]], EventState::Silent, "each of another thread, which is gone"),
+        (&[&[dead; 2]], EventState::Silent, "two threads"),
+        (&[&[dead; 2], &[reading(3000, 2500, 0), alive]], EventState::Counts, "believed again"),
     ];
     for (samples, expected, why) in cases {
         assert_eq!(misses(samples), expected, "{why}");
@@ -69,12 +69,12 @@ fn misses_are_unproven_until_one_is_counted_or_two_threads_have_worked_long_with
 fn two_billion_instructions_of_two_threads_without_a_miss_are_silence() {
     // Millions of instructions of two threads, after 1, 2, 3 s: 800 + 700, 1600 + 1400.
     let samples = [[reading(1000, 800, 0), reading(1000, 700, 0)], [reading(2000, 1600, 0), reading(2000, 1400, 0)]];
-    assert_eq!(misses(&[&samples[0]]), Standing::Unproven, "1500 million");
+    assert_eq!(misses(&[&samples[0]]), EventState::Unproven, "1500 million");
     let proof = after(&[&samples[0], &samples[1]]);
-    assert_eq!(proof.standing(Role::LlcMisses), Standing::Silent);
+    assert_eq!(proof.standing(Role::LlcMisses), EventState::Silent);
     let expected = Evidence { threads: 2, work: 3_000_000_000, in_instructions: true };
     assert_eq!(proof.evidence(Role::LlcMisses), expected);
-    assert_eq!(proof.standing(Role::Instructions), Standing::Counts);
+    assert_eq!(proof.standing(Role::Instructions), EventState::Counts);
     let later = [reading(3000, 2400, 0), reading(3000, 2100, 0)];
     let later = after(&[&samples[0], &samples[1], &later]);
     assert_eq!(
@@ -90,7 +90,7 @@ fn references_are_judged_by_themselves() {
         |references| Counters { llc_references: Some(Count::whole(references, 2000 * MS)), ..reading(2000, 1500, 9) };
     let proof = after(&[&[with_misses(0), with_misses(0)]]);
     let standings = [Role::LlcReferences, Role::LlcMisses].map(|role| proof.standing(role));
-    assert_eq!(standings, [Standing::Silent, Standing::Counts]);
+    assert_eq!(standings, [EventState::Silent, EventState::Counts]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn cycles_are_the_measure_where_instructions_are_not_counted() {
         ..NEW
     };
     let proof = after(&[&[reading(1000), reading(1000)]]);
-    assert_eq!(proof.standing(Role::LlcMisses), Standing::Silent);
+    assert_eq!(proof.standing(Role::LlcMisses), EventState::Silent);
     assert!(!proof.evidence(Role::LlcMisses).in_instructions);
 }
 
@@ -110,18 +110,18 @@ fn a_thread_that_sleeps_does_not_change_the_measure() {
     let with_cycles = |counters: Counters| Counters { cycles: counters.instructions, ..counters };
     let (busy, asleep) = (with_cycles(reading(2000, 1500, 0)), with_cycles(reading(0, 0, 0)));
     let proof = after(&[&[busy, busy, asleep]]);
-    assert_eq!(proof.standing(Role::LlcMisses), Standing::Silent);
+    assert_eq!(proof.standing(Role::LlcMisses), EventState::Silent);
     assert_eq!(proof.evidence(Role::LlcMisses), Evidence { threads: 2, work: 3_000_000_000, in_instructions: true });
 }
 
 #[test]
 fn instructions_that_stand_still_while_a_thread_runs_are_silent_at_once_and_at_any_time() {
     let instructions = |samples: &[&[Counters]]| after(samples).standing(Role::Instructions);
-    assert_eq!(instructions(&[&[reading(20, 0, 0)]]), Standing::Silent);
-    assert_eq!(instructions(&[&[reading(5, 0, 0)]]), Standing::Unproven, "too short to decide");
-    assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(20, 30, 0)]]), Standing::Counts, "it slept");
-    assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(40, 30, 0)]]), Standing::Silent, "it ran");
-    assert_eq!(instructions(&[&[reading(20, 0, 0), reading(20, 30, 0)]]), Standing::Counts, "another thread counted");
+    assert_eq!(instructions(&[&[reading(20, 0, 0)]]), EventState::Silent);
+    assert_eq!(instructions(&[&[reading(5, 0, 0)]]), EventState::Unproven, "too short to decide");
+    assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(20, 30, 0)]]), EventState::Counts, "it slept");
+    assert_eq!(instructions(&[&[reading(20, 30, 0)], &[reading(40, 30, 0)]]), EventState::Silent, "it ran");
+    assert_eq!(instructions(&[&[reading(20, 0, 0), reading(20, 30, 0)]]), EventState::Counts, "another thread counted");
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn misses_are_unproven_again_after_the_pmu_stood_still() {
     assert!(proof.stands_still());
     assert_eq!(proof.believed(&stopped), NEW);
     let proof = after(&[&[works], &[stopped], &[works_again]]);
-    assert_eq!(proof.standing(Role::Instructions), Standing::Counts);
-    assert_eq!(proof.standing(Role::LlcMisses), Standing::Unproven);
+    assert_eq!(proof.standing(Role::Instructions), EventState::Counts);
+    assert_eq!(proof.standing(Role::LlcMisses), EventState::Unproven);
     // The new host counts instructions, but no misses at all.
     let two = |ms, million| [reading(ms, million, 5), reading(ms, million, 5)];
     let without = [two(1000, 900), two(2000, 900), two(3000, 2200)];
-    assert_eq!(misses(&[&without[0], &without[1], &without[2]]), Standing::Silent);
+    assert_eq!(misses(&[&without[0], &without[1], &without[2]]), EventState::Silent);
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn where_only_user_mode_is_counted_a_stay_in_the_kernel_is_no_silence() {
         hear(&mut proof, &[&[reading(20, 30)], &[reading(40, then)]]);
         [Role::Instructions, Role::Cycles, Role::LlcMisses].map(|role| proof.standing(role))
     };
-    let stopped = [Standing::Silent, Standing::Silent, Standing::Unproven];
-    assert_eq!(standing(&Role::ALL, 30), [Standing::Counts; 3]);
-    assert_eq!(standing(&[Role::Instructions], 60), [Standing::Counts; 3]);
+    let stopped = [EventState::Silent, EventState::Silent, EventState::Unproven];
+    assert_eq!(standing(&Role::ALL, 30), [EventState::Counts; 3]);
+    assert_eq!(standing(&[Role::Instructions], 60), [EventState::Counts; 3]);
     assert_eq!(standing(&[Role::Instructions], 30), stopped);
     assert_eq!(standing(&[], 30), stopped);
-    assert_eq!(standing(&[], 60), [Standing::Silent, Standing::Counts, Standing::Counts]);
+    assert_eq!(standing(&[], 60), [EventState::Silent, EventState::Counts, EventState::Counts]);
 }

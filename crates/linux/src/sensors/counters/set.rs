@@ -6,7 +6,7 @@ use super::choice::choose;
 use super::descriptors;
 use super::events::Role;
 use super::group::{Group, Members, add_all};
-use super::proof::{Evidence, Proof, Standing};
+use super::proof::{EventState, Evidence, Proof};
 use super::why;
 use crate::perf::event::Modes;
 use crate::sensors::options::SensorOptions;
@@ -231,27 +231,27 @@ impl CounterSet {
 
     /// What is known of an event, over all core PMUs that count it: one that counts is enough.
     #[must_use]
-    pub fn standing(&self, role: Role) -> Standing {
+    pub fn standing(&self, role: Role) -> EventState {
         let all = || self.proofs_of(role).map(|(_, proof)| proof.standing(role));
         let has = |standing| all().any(|other| other == standing);
-        match (has(Standing::Counts), has(Standing::Silent)) {
-            (true, _) => Standing::Counts,
-            (false, true) => Standing::Silent,
-            (false, false) => Standing::Unproven,
+        match (has(EventState::Counts), has(EventState::Silent)) {
+            (true, _) => EventState::Counts,
+            (false, true) => EventState::Silent,
+            (false, false) => EventState::Unproven,
         }
     }
 
     /// Whether every PMU that was used has stopped counting.
     #[must_use]
     pub fn stands_still(&self) -> bool {
-        let counts = |role| self.standing(role) == Standing::Counts;
+        let counts = |role| self.standing(role) == EventState::Counts;
         self.proofs.iter().any(Proof::stands_still) && !counts(Role::Instructions) && !counts(Role::Cycles)
     }
 
     /// What threads did while an event counted nothing.
     #[must_use]
     pub fn evidence(&self, role: Role) -> Evidence {
-        let silent = self.proofs_of(role).filter(|(_, proof)| proof.standing(role) == Standing::Silent);
+        let silent = self.proofs_of(role).filter(|(_, proof)| proof.standing(role) == EventState::Silent);
         silent.map(|(_, proof)| proof.evidence(role)).max_by_key(|evidence| evidence.work).unwrap_or_default()
     }
 
@@ -259,7 +259,7 @@ impl CounterSet {
     /// trusted.
     fn is_in_doubt(&self, role: Role) -> bool {
         let worked = |(_, proof): (&CoreEvents, &Proof)| proof.evidence(role).work > 0;
-        self.standing(role) == Standing::Unproven && self.proofs_of(role).any(worked)
+        self.standing(role) == EventState::Unproven && self.proofs_of(role).any(worked)
     }
 
     fn proofs_of(&self, role: Role) -> impl Iterator<Item = (&CoreEvents, &Proof)> {
@@ -298,11 +298,11 @@ impl CounterSet {
     /// Remarks on kinds of cores on which LLC misses are not counted, if they are counted on
     /// others.
     fn mute_cores(&self) -> Vec<String> {
-        if self.standing(Role::LlcMisses) != Standing::Counts {
+        if self.standing(Role::LlcMisses) != EventState::Counts {
             return Vec::new();
         }
         let silent =
-            self.proofs_of(Role::LlcMisses).filter(|(_, proof)| proof.standing(Role::LlcMisses) == Standing::Silent);
+            self.proofs_of(Role::LlcMisses).filter(|(_, proof)| proof.standing(Role::LlcMisses) == EventState::Silent);
         silent.map(|(group, _)| why::mute_cores(&group.pmu)).collect()
     }
 

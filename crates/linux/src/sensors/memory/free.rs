@@ -1,9 +1,8 @@
-//! Reads free memory by node, from `/sys/devices/system/node/nodeN/meminfo`. On kernels without
-//! NUMA, which have no such folder, `/proc/meminfo` has the figures of the only node.
+//! Reads free memory by node.
 
-use crate::kernel::parse;
-use crate::kernel::proc_fs::read_text;
+use crate::kernel::node_memory::{NODES, NodeMemory};
 use isobar_model::{Bytes, NodeId, NodeMap, Topology};
+use std::path::Path;
 
 /// Free memory of every node of the machine; a node whose file cannot be read is left out.
 #[must_use]
@@ -13,7 +12,7 @@ pub fn free_by_node(topology: &Topology) -> NodeMap<Bytes> {
 }
 
 fn free_of(node: NodeId, nodes: usize) -> Option<Bytes> {
-    let of_node = read_text(format!("/sys/devices/system/node/node{node}/meminfo"));
-    let text = of_node.or_else(|| read_text("/proc/meminfo").filter(|_| nodes == 1))?;
-    parse::meminfo(&text, "MemFree:")
+    let of_node = NodeMemory::of(Path::new(NODES), node);
+    let memory = of_node.or_else(|| (nodes == 1).then(NodeMemory::of_machine).flatten())?;
+    Some(memory.free)
 }

@@ -38,7 +38,7 @@ pub struct WatchedThread {
 
 /// What one look saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct WatchReading {
     /// Its name.
     pub name: String,
     /// Base pages by node, by kind of mapping.
@@ -71,7 +71,7 @@ impl Watched {
     ///
     /// # Errors
     /// If the process cannot be looked at, or has ended.
-    pub fn look(&mut self) -> Result<Look, NotSeen> {
+    pub fn look(&mut self) -> Result<WatchReading, NotSeen> {
         let pid = self.pid.0;
         let (seen, name) = self.stat(format_args!("{pid}/stat"))?;
         if seen.has_ended() || self.start.is_some_and(|start| start != seen.start) {
@@ -79,7 +79,7 @@ impl Watched {
         }
         self.start = Some(seen.start);
         let mappings = self.mappings()?;
-        Ok(Look { name, mappings, threads: self.threads()? })
+        Ok(WatchReading { name, mappings, threads: self.threads()? })
     }
 
     fn stat(&mut self, file: std::fmt::Arguments<'_>) -> Result<(Stat, String), NotSeen> {
@@ -134,16 +134,11 @@ fn by_kind(numa_maps: &[u8], base_kib: u64) -> BTreeMap<Kind, NodeMap<Pages>> {
     kinds
 }
 
-impl Look {
+impl WatchReading {
     /// Pages by node over all mappings.
     #[must_use]
     pub fn pages(&self) -> NodeMap<Pages> {
-        let mut all = NodeMap::<Pages>::default();
-        for (node, pages) in self.mappings.values().flat_map(NodeMap::iter) {
-            let sum = all.entry(node);
-            sum.0 = sum.0.saturating_add(pages.0);
-        }
-        all
+        numa_maps::by_node(self.mappings.values().flat_map(NodeMap::iter).map(|(node, pages)| (node, *pages)))
     }
 
     /// The percentage of accesses that would be remote if each thread accessed every page equally
@@ -177,12 +172,12 @@ impl Look {
 mod tests {
     use super::*;
 
-    fn look(threads: &[(u32, u32, u64)]) -> Look {
+    fn look(threads: &[(u32, u32, u64)]) -> WatchReading {
         let text = b"1000 default heap anon=3 N0=2 N1=1 kernelpagesize_kB=4\n2000 default stack N0=1\n\
                      3000 default file=/lib/x N0=4 N1=0\ngarbage\n4000 default huge N1=1 kernelpagesize_kB=2048\n";
         let thread =
             |(tid, cpu, ticks): &(u32, u32, u64)| (*tid, WatchedThread { cpu: Some(CpuId(*cpu)), ticks: *ticks });
-        Look { name: "a".into(), mappings: by_kind(text, 4), threads: threads.iter().map(thread).collect() }
+        WatchReading { name: "a".into(), mappings: by_kind(text, 4), threads: threads.iter().map(thread).collect() }
     }
 
     fn node_of(cpu: CpuId) -> Option<NodeId> {
@@ -202,7 +197,8 @@ mod tests {
         // Of 520 pages 7 are on node 0: for a thread there 513 of 520 are remote, for one on node 1
         // only 7.
         let (there, here) = (513.0 / 520.0 * 100.0, 7.0 / 520.0 * 100.0);
-        let close = |look: &Look, expected: f64| (look.expected_remote(node_of).unwrap() - expected).abs() < 1e-9;
+        let close =
+            |look: &WatchReading, expected: f64| (look.expected_remote(node_of).unwrap() - expected).abs() < 1e-9;
         assert!(close(&look(&[(1, 0, 5)]), there) && close(&look(&[(1, 3, 5)]), here));
         assert!(close(&look(&[(1, 0, 1), (2, 2, 3), (3, 0, 0)]), (there + 3.0 * here) / 4.0));
         assert!(look(&[(1, 0, 0)]).expected_remote(node_of).unwrap_err().contains("none of its threads used a CPU"));

@@ -5,7 +5,7 @@ use super::capabilities::Facts;
 use crate::kernel::privilege;
 use crate::sensors::counters::available::{Available, software_opens};
 use crate::sensors::counters::events::Role;
-use crate::sensors::counters::proof::Standing;
+use crate::sensors::counters::proof::EventState;
 use crate::sensors::counters::set::CounterSet;
 use crate::sensors::counters::why;
 use isobar_model::Sensor;
@@ -49,10 +49,10 @@ pub fn add_silent(missing: &mut BTreeMap<Sensor, String>, counters: &CounterSet,
     let stands_still = counters.stands_still();
     for (sensor, role) in COUNTED.into_iter().filter(|(_, role)| counters.available.counts(*role)) {
         let reason = match (stands_still, counters.standing(role), role) {
-            (true, ..) | (_, Standing::Silent, Role::Instructions | Role::Cycles) => {
+            (true, ..) | (_, EventState::Silent, Role::Instructions | Role::Cycles) => {
                 why::stands_still(facts.is_vm, facts.arch)
             }
-            (_, Standing::Silent, _) => why::never_counted(&counters.evidence(role), facts.is_vm, facts.arch),
+            (_, EventState::Silent, _) => why::never_counted(&counters.evidence(role), facts.is_vm, facts.arch),
             _ => continue,
         };
         missing.insert(sensor, reason);

@@ -8,7 +8,7 @@ mod shown;
 mod subject;
 pub mod undo;
 
-use crate::failure::{bad_input, tell};
+use crate::failure::{bad_input, notify};
 use crate::machines::linux;
 use crate::signals::StopFlag;
 use anyhow::Context;
@@ -177,7 +177,7 @@ impl Apply {
     /// Records where pages are, moves them, and then looks where they are.
     fn act(&self, subject: &Subject, plan: &Plan, state: &Path, stop: &StopFlag) -> anyhow::Result<Done> {
         let manager = manager_lock::place().as_deref().map(ManagerLock::take).transpose()?;
-        manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| tell(remark));
+        manager.iter().flat_map(ManagerLock::remarks).for_each(|remark| notify(remark));
         let locked = origins::record(state, subject.process, &plan.origins())?;
         let placed = subject.process.place(
             &plan.targets(),

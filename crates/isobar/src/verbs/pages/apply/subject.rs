@@ -5,7 +5,7 @@ use crate::failure::bad_input;
 use crate::machines::linux;
 use anyhow::Context;
 use isobar_linux::actuators::pages::place::Process;
-use isobar_linux::kernel::areas::{self, Area, What};
+use isobar_linux::kernel::areas::{self, Area, MappingKind};
 use isobar_linux::kernel::huge::{self, Huge};
 use isobar_linux::kernel::page_range::{PageRange, base_bytes};
 use isobar_linux::kernel::parse::node_list;
@@ -124,11 +124,11 @@ fn nearest(node: NodeId, topology: &Topology, nodes: &[NodeId]) -> usize {
 fn regions(areas: Vec<Area>) -> Vec<Region> {
     let region = |area: Area| {
         let kind = match area.what {
-            What::Heap => RegionKind::Heap,
-            What::Stack(thread) => RegionKind::Stack(thread),
-            What::File { path, offset } => RegionKind::File { path, offset },
-            What::Anonymous => RegionKind::Anonymous { order: 0 },
-            What::Reserved => return None,
+            MappingKind::Heap => RegionKind::Heap,
+            MappingKind::Stack(thread) => RegionKind::Stack(thread),
+            MappingKind::File { path, offset } => RegionKind::File { path, offset },
+            MappingKind::Anonymous => RegionKind::Anonymous { order: 0 },
+            MappingKind::Reserved => return None,
         };
         Some(Region { start: area.start, end: area.end, kind })
     };

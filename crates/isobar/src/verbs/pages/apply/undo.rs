@@ -5,7 +5,7 @@ use crate::failure::bad_input;
 use crate::machines::linux;
 use crate::signals::StopFlag;
 use crate::text::json_line;
-use isobar_linux::actuators::origins::{self, Manner, WentBack};
+use isobar_linux::actuators::origins::{self, RestoreOptions, RestoredPages};
 use isobar_linux::actuators::pages::PageOptions;
 use isobar_model::Pid;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub struct Undo {
 pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<()> {
     let _manager = linux::only_manager()?;
     let options = PageOptions::default();
-    let manner = Manner { options: &options, pages_per_second: undo.rate, stop: &|| stop.is_raised() };
+    let manner = RestoreOptions { options: &options, pages_per_second: undo.rate, stop: &|| stop.is_raised() };
     let done = origins::put_back(&undo.state, Some(undo.pid), &manner)?.and_then(|mut all| all.pop());
     let Some(done) = done else {
         let record = origins::path(&undo.state);
@@ -51,23 +51,23 @@ pub fn run(undo: &Undo, stop: &StopFlag, out: &mut dyn Write) -> anyhow::Result<
 ///
 /// # Errors
 /// If the record cannot be read.
-pub fn restore(state: &Path) -> anyhow::Result<Option<Vec<WentBack>>> {
+pub fn restore(state: &Path) -> anyhow::Result<Option<Vec<RestoredPages>>> {
     let options = PageOptions::default();
     let stop = || false;
-    let manner = Manner { options: &options, pages_per_second: 65_536, stop: &stop };
+    let manner = RestoreOptions { options: &options, pages_per_second: 65_536, stop: &stop };
     Ok(origins::put_back(state, None, &manner)?)
 }
 
 /// How many pages are still recorded because they could not be moved back; `None` if there are
 /// none.
-pub fn left(all: &[WentBack]) -> Option<String> {
-    let stayed = |one: &WentBack| one.placed.left + one.placed.stayed.values().sum::<u64>();
+pub fn left(all: &[RestoredPages]) -> Option<String> {
+    let stayed = |one: &RestoredPages| one.placed.left + one.placed.stayed.values().sum::<u64>();
     let pages: u64 = all.iter().map(stayed).sum();
     (pages > 0).then(|| format!("{pages} pages are not back where they were and stay recorded: run it again"))
 }
 
 /// The result in one line for people.
-pub fn in_words(done: &WentBack) -> String {
+pub fn in_words(done: &RestoredPages) -> String {
     let pid = done.pid;
     if !done.lives {
         return format!("process {pid} has ended: none of its pages are left to put back");
@@ -85,7 +85,7 @@ pub fn in_words(done: &WentBack) -> String {
 }
 
 /// The result as JSON.
-pub fn document(done: &WentBack) -> Value {
+pub fn document(done: &RestoredPages) -> Value {
     json!({
         "pid": done.pid,
         "lives": done.lives,
@@ -105,13 +105,13 @@ mod tests {
     #[test]
     fn what_went_back_and_what_did_not_is_said_in_one_line() {
         let placed = Placed { moved: 7, stayed: [("busy", 2)].into(), left: 1 };
-        let done = WentBack { pid: Pid(9), lives: true, in_place: 3, vanished: 4, placed };
+        let done = RestoredPages { pid: Pid(9), lives: true, in_place: 3, vanished: 4, placed };
         assert_eq!(
             in_words(&done),
             "process 9: 7 pages put back, 3 had not been moved, 4 no longer resident, 1 not tried, 2 stayed (busy)"
         );
         assert!(left(std::slice::from_ref(&done)).unwrap().starts_with("3 pages"));
-        let ended = WentBack { lives: false, placed: Placed::default(), ..done };
+        let ended = RestoredPages { lives: false, placed: Placed::default(), ..done };
         assert!(in_words(&ended).contains("has ended"));
         assert_eq!(left(&[ended]), None);
     }

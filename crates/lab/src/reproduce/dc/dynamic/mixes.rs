@@ -1,7 +1,7 @@
 //! The 30 mixes of section VI-A on `skylake-2x20`. Each has 40 threads: two multithreaded programs,
 //! and single-threaded programs for the rest.
 
-use super::super::draw::{Dice, EIGHT, SIXTEEN, Shares, TWENTY};
+use super::super::draw::{EIGHT, SIXTEEN, Shares, TWENTY, WorkloadRng};
 use super::super::extent::Extent;
 use super::super::programs::{PARALLEL, Pools};
 use crate::error::LabError;
@@ -57,7 +57,7 @@ pub(crate) fn mixes(extent: &Extent, options: &Options) -> Result<Vec<Mix>, LabE
         for place in 0..extent.mixes.min(EACH) {
             let number = index * EACH + place + 1;
             let workload =
-                kind.draw(extent, Dice::new(options.seed, STREAM + u64::from(num::narrow(number))), &pools)?;
+                kind.draw(extent, WorkloadRng::new(options.seed, STREAM + u64::from(num::narrow(number))), &pools)?;
             mixes.push(Mix { number, workload: options.vary(workload)? });
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn mixes(extent: &Extent, options: &Options) -> Result<Vec<Mix>, LabE
 }
 
 impl Kind {
-    fn draw(&self, extent: &Extent, mut dice: Dice, pools: &Pools) -> Result<Workload, LabError> {
+    fn draw(&self, extent: &Extent, mut dice: WorkloadRng, pools: &Pools) -> Result<Workload, LabError> {
         let minutes = extent.minutes;
         let mut text = format!(
             "machine = \"{MACHINE}\"\n[run]\nnuma_balancing = true\ninstructions_factor = \

@@ -6,7 +6,7 @@
 //! | DC | `divide-content` of `isobar_partition::heuristics` |
 //! | a random mapping, no partitioning | the mean over [`DRAWS`] random mappings |
 
-use super::super::draw::Dice;
+use super::super::draw::WorkloadRng;
 use super::workloads::CORES;
 use crate::error::LabError;
 use isobar_optima::{Objective, Optimum, Options as Search, best_map, opt_map, opt_map_then_part, optimal};
@@ -78,7 +78,7 @@ fn divide_content(model: &dyn StaticModel, setting: &Setting) -> Result<Answer, 
 }
 
 /// The mean over random mappings that fill all cores, without partitioning.
-pub(super) fn random(model: &dyn StaticModel, groups: usize, dice: &mut Dice) -> Result<Point, LabError> {
+pub(super) fn random(model: &dyn StaticModel, groups: usize, dice: &mut WorkloadRng) -> Result<Point, LabError> {
     let mut sum = Point::default();
     for _ in 0..DRAWS {
         let seats: Vec<usize> = (0..groups).flat_map(|group| [group; CORES]).collect();

@@ -43,9 +43,9 @@ const SHOWN: [(usize, &str); 2] = [(0, "opt-map"), (2, "optimal")];
 
 /// The programs that run beside each other: by program, the number of its co-runners of each class.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Beside(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
+pub(crate) struct CoRunners(BTreeMap<&'static str, BTreeMap<CacheClass, usize>>);
 
-impl Beside {
+impl CoRunners {
     fn of(all: &[Studied], approach: usize) -> Result<(Self, BTreeMap<&'static str, CacheClass>), LabError> {
         let (library, machine) = (shipped()?, find(PLATFORMS[0].machine)?);
         let mut classes = BTreeMap::new();
@@ -83,7 +83,7 @@ impl Beside {
 pub(crate) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
     let mut figures = Vec::new();
     for (approach, name) in SHOWN {
-        let (beside, _) = Beside::of(all, approach)?;
+        let (beside, _) = CoRunners::of(all, approach)?;
         let categories: Vec<String> = NINE.iter().map(|&program| program.to_owned()).collect();
         let value = |class| NINE.iter().map(|program| beside.percent(program, class)).collect();
         let series: Vec<_> = CLASSES.iter().map(|(class, words)| ((*words).to_owned(), value(*class))).collect();
@@ -99,7 +99,7 @@ pub(crate) fn figure_6(all: &[Studied]) -> Result<Vec<Figure>, LabError> {
 pub(crate) fn sensitive_beside_streaming(all: &[Studied]) -> Result<[f64; 2], LabError> {
     let mut parts = [0.0; 2];
     for (part, (approach, _)) in parts.iter_mut().zip(SHOWN) {
-        let (beside, classes) = Beside::of(all, approach)?;
+        let (beside, classes) = CoRunners::of(all, approach)?;
         let streaming = || beside.0.iter().filter(|(name, _)| classes.get(*name) == Some(&CacheClass::Streaming));
         let sum = |of: &dyn Fn(CacheClass) -> bool| {
             streaming()

@@ -4,7 +4,7 @@ use super::approaches::{self, Answer, Point};
 use super::workloads::{PLATFORMS, Platform};
 use crate::error::LabError;
 use crate::parallel;
-use crate::reproduce::dc::draw::Dice;
+use crate::reproduce::dc::draw::WorkloadRng;
 use crate::reproduce::dc::extent::Extent;
 use crate::reproduce::options::Options;
 use isobar_partition::model::{Bandwidth, PbbCache, StaticModel};
@@ -90,7 +90,7 @@ impl Bench {
         Ok(Self { platform, machine, library: shipped()?, profiles, bandwidth })
     }
 
-    fn one(&self, model: Model, programs: &[&'static str], mut dice: Dice) -> Result<Studied, LabError> {
+    fn one(&self, model: Model, programs: &[&'static str], mut dice: WorkloadRng) -> Result<Studied, LabError> {
         let model = self.model(model, programs)?;
         let groups = self.platform.groups;
         Ok(Studied {

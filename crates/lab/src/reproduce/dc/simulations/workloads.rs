@@ -1,6 +1,6 @@
 //! The 240 workloads of section IV: 120 of 8 programs on platform A, 120 of 12 on platform B.
 
-use super::super::draw::{Dice, EIGHT, Shares, TWELVE};
+use super::super::draw::{EIGHT, Shares, TWELVE, WorkloadRng};
 use super::super::programs::Pools;
 use crate::error::LabError;
 use isobar_model::num;
@@ -43,8 +43,8 @@ impl Platform {
 
     /// The generator with which a workload is drawn. It is used again for everything else that is
     /// random about the workload.
-    pub fn dice(&self, seed: u64, number: u32) -> Dice {
-        Dice::new(seed, self.stream + u64::from(number))
+    pub fn dice(&self, seed: u64, number: u32) -> WorkloadRng {
+        WorkloadRng::new(seed, self.stream + u64::from(number))
     }
 }
 

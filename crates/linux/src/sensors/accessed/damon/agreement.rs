@@ -4,7 +4,7 @@
 //! as accessed only if at least two of the last three readings count it. Pure.
 
 use crate::kernel::page_range::PageRange;
-use crate::sensors::accessed::heat::Stretch;
+use crate::sensors::accessed::heat::AccessedRange;
 use std::collections::VecDeque;
 
 /// Number of readings that are compared.
@@ -15,14 +15,14 @@ const AGREE: usize = 2;
 /// The last readings of a process.
 #[derive(Debug, Default)]
 pub struct Agreement {
-    last: VecDeque<Vec<Stretch>>,
+    last: VecDeque<Vec<AccessedRange>>,
 }
 
 impl Agreement {
     /// Adds a reading: stretches in the order of their addresses, which do not overlap. Returns
     /// what the last three readings agree on, in the same order; the heat of a stretch is the sum
     /// of their heats. `None` before the third reading.
-    pub fn add(&mut self, reading: Vec<Stretch>) -> Option<Vec<Stretch>> {
+    pub fn add(&mut self, reading: Vec<AccessedRange>) -> Option<Vec<AccessedRange>> {
         if self.last.len() == READINGS {
             self.last.pop_front();
         }
@@ -32,17 +32,17 @@ impl Agreement {
 }
 
 /// The stretches of pages that enough readings count.
-fn agreed<'a>(readings: impl Iterator<Item = &'a Vec<Stretch>>) -> Vec<Stretch> {
-    let ends = |stretch: &Stretch| {
-        let Stretch { pages: PageRange { start, end }, heat } = *stretch;
+fn agreed<'a>(readings: impl Iterator<Item = &'a Vec<AccessedRange>>) -> Vec<AccessedRange> {
+    let ends = |stretch: &AccessedRange| {
+        let AccessedRange { pages: PageRange { start, end }, heat } = *stretch;
         [(start, true, heat), (end, false, heat)]
     };
     let mut edges: Vec<(u64, bool, u64)> = readings.flatten().flat_map(ends).collect();
     edges.sort_unstable();
-    let (mut found, mut since, mut covering, mut heat) = (Vec::<Stretch>::new(), 0, 0, 0);
+    let (mut found, mut since, mut covering, mut heat) = (Vec::<AccessedRange>::new(), 0, 0, 0);
     for (page, begins, its_heat) in edges {
         if covering >= AGREE && page > since {
-            push(&mut found, Stretch { pages: PageRange { start: since, end: page }, heat });
+            push(&mut found, AccessedRange { pages: PageRange { start: since, end: page }, heat });
         }
         since = page;
         (covering, heat) = if begins { (covering + 1, heat + its_heat) } else { (covering - 1, heat - its_heat) };
@@ -52,7 +52,7 @@ fn agreed<'a>(readings: impl Iterator<Item = &'a Vec<Stretch>>) -> Vec<Stretch> 
 
 /// Adds a stretch. If it begins where the last one ends and is as hot, it becomes part of the last
 /// one.
-fn push(found: &mut Vec<Stretch>, next: Stretch) {
+fn push(found: &mut Vec<AccessedRange>, next: AccessedRange) {
     match found.last_mut() {
         Some(last) if last.pages.end == next.pages.start && last.heat == next.heat => last.pages.end = next.pages.end,
         _ => found.push(next),
@@ -64,8 +64,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn stretch(start: u64, end: u64, heat: u64) -> Stretch {
-        Stretch { pages: PageRange { start, end }, heat }
+    fn stretch(start: u64, end: u64, heat: u64) -> AccessedRange {
+        AccessedRange { pages: PageRange { start, end }, heat }
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             };
             let readings: Vec<_> = readings.iter().map(laid).collect();
             let found = agreed(readings.iter());
-            let heat = |of: &[Stretch], page| of.iter().find(|one| one.pages.contains(page)).map(|one| one.heat);
+            let heat = |of: &[AccessedRange], page| of.iter().find(|one| one.pages.contains(page)).map(|one| one.heat);
             for page in 0..80 {
                 let heats: Vec<u64> = readings.iter().filter_map(|one| heat(one, page)).collect();
                 let expected = (heats.len() >= AGREE).then(|| heats.iter().sum());

@@ -2,7 +2,7 @@
 //! the layout of the files, and nothing of threads and time.
 
 use crate::kernel::page_range::PageRange;
-use crate::sensors::accessed::heat::Stretch;
+use crate::sensors::accessed::heat::AccessedRange;
 use isobar_model::Pid;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -215,18 +215,18 @@ impl Admin {
     ///
     /// # Errors
     /// The reason, in one line: mostly that the process has ended.
-    pub fn regions(&self, slot: u64, page_size: u64) -> Result<Vec<Stretch>, String> {
+    pub fn regions(&self, slot: u64, page_size: u64) -> Result<Vec<AccessedRange>, String> {
         self.set(&format!("{slot}/state"), "update_schemes_tried_regions")?;
         let folder = format!("{slot}/contexts/0/schemes/0/tried_regions");
         let path = self.path(&folder);
         let entries = fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let numbers = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-        let mut found: Vec<Stretch> = numbers
+        let mut found: Vec<AccessedRange> = numbers
             .filter_map(|name| {
                 let figure = |file: &str| self.number(&format!("{folder}/{name}/{file}")).ok();
                 let pages = PageRange { start: figure("start")? / page_size, end: figure("end")? / page_size };
-                Some(Stretch { pages, heat: figure("nr_accesses")? })
+                Some(AccessedRange { pages, heat: figure("nr_accesses")? })
             })
             .filter(|stretch| stretch.heat > 0 && !stretch.pages.is_empty())
             .collect();

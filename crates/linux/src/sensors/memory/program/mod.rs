@@ -29,7 +29,7 @@ const DATA_PAGES: usize = 32;
 
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum BufferContent {
     /// Page faults, threads and mappings.
     Faults,
     /// Loads.
@@ -45,14 +45,14 @@ pub enum Of {
 pub struct Sampling {
     name: String,
     period: u64,
-    buffers: Vec<(Of, Ring)>,
+    buffers: Vec<(BufferContent, Ring)>,
     _leaders: Vec<OwnedFd>,
     bytes: Vec<u8>,
 }
 
 /// An event that is opened on every CPU.
 struct Wanted {
-    of: Of,
+    of: BufferContent,
     code: Code,
     period: u64,
     precise: u64,
@@ -92,7 +92,7 @@ impl Sampling {
 
     /// Hands over what the kernel has written since the last call, buffer by buffer; within a
     /// buffer in the order of time.
-    pub fn drain(&mut self, mut each: impl FnMut(Of, Record)) {
+    pub fn drain(&mut self, mut each: impl FnMut(BufferContent, Record)) {
         for (of, ring) in &self.buffers {
             self.bytes.clear();
             ring.drain(&mut self.bytes);
@@ -103,7 +103,8 @@ impl Sampling {
     fn add(&mut self, wanted: &Wanted, cpu: CpuId) -> Result<(), Errno> {
         // A page that the kernel touches first on behalf of a program counts as the program's first
         // touch. If the kernel may not be watched, only the program is.
-        let modes = if wanted.of == Of::Faults { [Modes::All, Modes::User] } else { [Modes::User, Modes::All] };
+        let modes =
+            if wanted.of == BufferContent::Faults { [Modes::All, Modes::User] } else { [Modes::User, Modes::All] };
         let (event, leader) = start(wanted, modes[0], cpu).or_else(|_| start(wanted, modes[1], cpu))?;
         self._leaders.extend(leader);
         self.buffers.push((wanted.of, Ring::map(event, DATA_PAGES)?));
@@ -114,14 +115,14 @@ impl Sampling {
 /// The events of a source, and page faults.
 fn wanted(found: &Source, counters: CounterSource, devices: &Path) -> Vec<Wanted> {
     let faults = Code::new(bindings::PERF_TYPE_SOFTWARE, [bindings::PERF_COUNT_SW_PAGE_FAULTS.into(), 0, 0]);
-    let mut wanted = vec![Wanted { of: Of::Faults, code: faults, period: 1, precise: 0, leader: None }];
+    let mut wanted = vec![Wanted { of: BufferContent::Faults, code: faults, period: 1, precise: 0, leader: None }];
     let stores = ["cpu", "cpu_core"].iter().find_map(|name| pmu::read(devices, name)?.named("mem-stores"));
     // A source that samples loads alone has a separate event for stores.
     let stores = stores.filter(|_| counters == CounterSource::Auto && found.precise > 0);
     let Source { code, period, precise, leader, .. } = *found;
-    let of = if found.precise > 0 { Of::Loads } else { Of::Both };
+    let of = if found.precise > 0 { BufferContent::Loads } else { BufferContent::Both };
     wanted.push(Wanted { of, code, period, precise, leader });
-    wanted.extend(stores.map(|code| Wanted { of: Of::Stores, code, period, precise, leader: None }));
+    wanted.extend(stores.map(|code| Wanted { of: BufferContent::Stores, code, period, precise, leader: None }));
     wanted
 }
 
@@ -144,7 +145,7 @@ fn start(wanted: &Wanted, modes: Modes, cpu: CpuId) -> Result<(OwnedFd, Option<O
     attr.sample_type = SAMPLE_TYPE.into();
     attr.set_sample_id_all(1);
     attr.set_precise_ip(wanted.precise);
-    if wanted.of == Of::Faults {
+    if wanted.of == BufferContent::Faults {
         attr.set_task(1);
         attr.set_comm(1);
         attr.set_comm_exec(1);
@@ -168,10 +169,10 @@ mod tests {
         };
         let (event, latency) = (("cpu/format/event", "config:0-7"), ("cpu/format/ldlat", "config1:0-15"));
         let intel = [("cpu/type", "4"), event, latency, ("cpu/events/mem-loads", "event=0xcd,ldlat=3")];
-        assert_eq!(of(folder(&intel).path()), [Of::Faults, Of::Loads]);
+        assert_eq!(of(folder(&intel).path()), [BufferContent::Faults, BufferContent::Loads]);
         let stores = [&intel[..], &[("cpu/events/mem-stores", "event=0xcd")]].concat();
-        assert_eq!(of(folder(&stores).path()), [Of::Faults, Of::Loads, Of::Stores]);
-        assert_eq!(of(folder(&[("ibs_op/type", "11")]).path()), [Of::Faults, Of::Both]);
+        assert_eq!(of(folder(&stores).path()), [BufferContent::Faults, BufferContent::Loads, BufferContent::Stores]);
+        assert_eq!(of(folder(&[("ibs_op/type", "11")]).path()), [BufferContent::Faults, BufferContent::Both]);
     }
 
     #[test]

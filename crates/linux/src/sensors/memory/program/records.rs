@@ -29,12 +29,12 @@ pub struct Record {
     /// Nanoseconds by the clock of perf events, the same on all CPUs.
     pub time: u64,
     /// What happened.
-    pub what: What,
+    pub what: RecordKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum RecordKind {
     /// An access was sampled.
     Access {
         /// its address; 0 where the hardware knew none
@@ -74,7 +74,7 @@ pub fn parse(bytes: &[u8]) -> impl Iterator<Item = Record> + '_ {
 
 fn sample(body: &[u8]) -> Option<Record> {
     let (address, source) = (u64::from_ne_bytes(field(body, 16)?), u64::from_ne_bytes(field(body, 24)?));
-    let what = What::Access { address, load: source & LOAD > 0, store: source & STORE > 0 };
+    let what = RecordKind::Access { address, load: source & LOAD > 0, store: source & STORE > 0 };
     Some(who(body, 0)?.of(what))
 }
 
@@ -82,11 +82,11 @@ fn other(kind: u32, misc: u16, body: &[u8]) -> Option<Record> {
     let trailer = body.len().checked_sub(TRAILER)?;
     let what = match kind {
         bindings::PERF_RECORD_FORK => return begun(body),
-        bindings::PERF_RECORD_COMM if u32::from(misc) & bindings::PERF_RECORD_MISC_COMM_EXEC > 0 => What::Exec,
+        bindings::PERF_RECORD_COMM if u32::from(misc) & bindings::PERF_RECORD_MISC_COMM_EXEC > 0 => RecordKind::Exec,
         bindings::PERF_RECORD_MMAP2 => mapped(&body[..trailer])?,
-        bindings::PERF_RECORD_LOST => What::Lost(u64::from_ne_bytes(field(body, 8)?)),
-        bindings::PERF_RECORD_LOST_SAMPLES => What::Lost(u64::from_ne_bytes(field(body, 0)?)),
-        bindings::PERF_RECORD_THROTTLE => What::Throttled,
+        bindings::PERF_RECORD_LOST => RecordKind::Lost(u64::from_ne_bytes(field(body, 8)?)),
+        bindings::PERF_RECORD_LOST_SAMPLES => RecordKind::Lost(u64::from_ne_bytes(field(body, 0)?)),
+        bindings::PERF_RECORD_THROTTLE => RecordKind::Throttled,
         _ => return None,
     };
     Some(who(body, trailer)?.of(what))
@@ -95,21 +95,21 @@ fn other(kind: u32, misc: u16, body: &[u8]) -> Option<Record> {
 /// Process, its parent, thread, its parent, time: the thread is the new one.
 fn begun(body: &[u8]) -> Option<Record> {
     let (pid, tid) = (u32::from_ne_bytes(field(body, 0)?), u32::from_ne_bytes(field(body, 8)?));
-    Some(Record { pid, tid, time: u64::from_ne_bytes(field(body, 16)?), what: What::Begun })
+    Some(Record { pid, tid, time: u64::from_ne_bytes(field(body, 16)?), what: RecordKind::Begun })
 }
 
-fn mapped(body: &[u8]) -> Option<What> {
+fn mapped(body: &[u8]) -> Option<RecordKind> {
     let number = |at| Some(u64::from_ne_bytes(field(body, at)?));
     let path = body.get(PATH..)?.split(|byte| *byte == 0).next()?;
     let path = String::from_utf8_lossy(path).into_owned();
-    Some(What::Mapped { start: number(8)?, length: number(16)?, offset: number(24)?, path })
+    Some(RecordKind::Mapped { start: number(8)?, length: number(16)?, offset: number(24)?, path })
 }
 
 /// Process, thread and time.
 struct Who(u32, u32, u64);
 
 impl Who {
-    const fn of(self, what: What) -> Record {
+    const fn of(self, what: RecordKind) -> Record {
         Record { pid: self.0, tid: self.1, time: self.2, what }
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         parse(bytes).collect()
     }
 
-    fn of(what: What) -> Record {
+    fn of(what: RecordKind) -> Record {
         Record { pid: 7, tid: 8, time: 99, what }
     }
 
@@ -151,7 +151,7 @@ mod tests {
             let body = [trailer(), longs(&[0xdead_b000, source])].concat();
             record(bindings::PERF_RECORD_SAMPLE, &body)
         };
-        let access = |load, store| of(What::Access { address: 0xdead_b000, load, store });
+        let access = |load, store| of(RecordKind::Access { address: 0xdead_b000, load, store });
         // The levels and locks of a real source stand in the bits above the kind.
         let bytes = [sample(0x0500_1000_0142), sample(0x4), sample(0x1)].concat();
         assert_eq!(read(&bytes), [access(true, false), access(false, true), access(false, false)]);
@@ -177,11 +177,11 @@ mod tests {
         ];
         let path = "/usr/lib/libm.so.6".to_owned();
         let expected = [
-            Record { pid: 7, tid: 9, time: 98, what: What::Begun },
-            of(What::Mapped { start: 0x1000, length: 0x3000, offset: 0x2000, path }),
-            of(What::Exec),
-            of(What::Lost(17)),
-            of(What::Throttled),
+            Record { pid: 7, tid: 9, time: 98, what: RecordKind::Begun },
+            of(RecordKind::Mapped { start: 0x1000, length: 0x3000, offset: 0x2000, path }),
+            of(RecordKind::Exec),
+            of(RecordKind::Lost(17)),
+            of(RecordKind::Throttled),
         ];
         assert_eq!(read(&bytes.concat()), expected);
     }

@@ -6,9 +6,9 @@ use std::vec::IntoIter;
 
 /// Values of the last interval.
 #[derive(Clone, Debug)]
-pub struct Before<K, V>(Peekable<IntoIter<(K, V)>>);
+pub struct PreviousValues<K, V>(Peekable<IntoIter<(K, V)>>);
 
-impl<K: Ord, V> Before<K, V> {
+impl<K: Ord, V> PreviousValues<K, V> {
     /// Takes the values out of a list that is ascending by key; the list is empty afterwards.
     pub fn take_from(list: &mut Vec<(K, V)>) -> Self {
         Self(std::mem::take(list).into_iter().peekable())

@@ -23,7 +23,7 @@ const REMEMBERED: usize = 16;
 
 /// Chooses the groups, epoch by epoch.
 #[derive(Clone, Debug)]
-pub struct Roster {
+pub struct GroupChooser {
     most: usize,
     /// Groups that have their own series.
     shown: BTreeSet<String>,
@@ -34,7 +34,7 @@ pub struct Roster {
     time: f64,
 }
 
-impl Roster {
+impl GroupChooser {
     /// A roster of at most this number of groups.
     #[must_use]
     pub fn new(most: usize) -> Self {
@@ -90,14 +90,14 @@ impl Roster {
 mod tests {
     use super::*;
 
-    fn chosen(roster: &mut Roster, time: f64, groups: &[(&str, f64)]) -> Vec<String> {
+    fn chosen(roster: &mut GroupChooser, time: f64, groups: &[(&str, f64)]) -> Vec<String> {
         let groups: Vec<(String, f64)> = groups.iter().map(|(name, cpus)| ((*name).to_owned(), *cpus)).collect();
         roster.choose(time, &groups).iter().cloned().collect()
     }
 
     #[test]
     fn the_busiest_have_series_and_keep_them() {
-        let mut roster = Roster::new(2);
+        let mut roster = GroupChooser::new(2);
         assert_eq!(chosen(&mut roster, 1.0, &[("a", 3.0), ("b", 2.0), ("c", 1.0)]), ["a", "b"]);
         assert_eq!(chosen(&mut roster, 2.0, &[("a", 3.0), ("b", 1.0), ("c", 1.4)]), ["a", "b"], "not half again");
         assert_eq!(chosen(&mut roster, 3.0, &[("a", 3.0), ("b", 1.0), ("c", 1.6)]), ["a", "c"]);
@@ -106,7 +106,7 @@ mod tests {
     /// A process that gives itself another name every second, for a day.
     #[test]
     fn new_names_are_bounded_over_a_day() {
-        let mut roster = Roster::new(2);
+        let mut roster = GroupChooser::new(2);
         let mut all = BTreeSet::new();
         for second in 0..86_400_u32 {
             let name = format!("evil-{second}");

@@ -15,28 +15,28 @@ pub const BASE: &str = "linux";
 
 /// The matrix of policies and workloads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Across {
+pub struct PolicyMatrix {
     /// One row for each workload, in the order given.
-    pub workloads: Vec<AcrossRow>,
+    pub workloads: Vec<PolicyMatrixRow>,
     /// Totals over all workloads, one for each policy except [`BASE`], in the order of the cells.
-    pub all: Vec<AcrossTotal>,
+    pub all: Vec<PolicyMatrixTotal>,
 }
 
 /// The gains of the policies on one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AcrossRow {
+pub struct PolicyMatrixRow {
     /// The workload's name.
     pub workload: String,
     /// Mean slowdown of its programs under [`BASE`] relative to each of them alone: the possible
     /// gain.
     pub linux_antt: f64,
     /// One for each policy except [`BASE`].
-    pub cells: Vec<AcrossCell>,
+    pub cells: Vec<PolicyMatrixCell>,
 }
 
 /// The gain of a policy on a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AcrossCell {
+pub struct PolicyMatrixCell {
     /// The policy.
     pub policy: String,
     /// Mean over the programs of how much shorter their runs are than under [`BASE`], in per cent.
@@ -49,7 +49,7 @@ pub struct AcrossCell {
 
 /// The gain of a policy over all workloads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AcrossTotal {
+pub struct PolicyMatrixTotal {
     /// The policy.
     pub policy: String,
     /// Mean of the workloads' means: each workload has equal weight.
@@ -63,31 +63,31 @@ pub struct AcrossTotal {
 /// The matrix for several comparisons, each of the same policies, with the names of their
 /// workloads; `None` if a comparison lacks [`BASE`].
 #[must_use]
-pub fn across(compared: &[(String, Comparison)]) -> Option<Across> {
+pub fn across(compared: &[(String, Comparison)]) -> Option<PolicyMatrix> {
     let workloads = compared.iter().map(|(name, one)| row(name, one)).collect::<Option<Vec<_>>>()?;
     let policies = workloads.first().map_or(0, |row| row.cells.len());
     let all = (0..policies).filter_map(|column| total(&workloads, column)).collect();
-    Some(Across { workloads, all })
+    Some(PolicyMatrix { workloads, all })
 }
 
-fn row(name: &str, compared: &Comparison) -> Option<AcrossRow> {
+fn row(name: &str, compared: &Comparison) -> Option<PolicyMatrixRow> {
     let linux = compared.row(BASE)?;
     let others = compared.policies.iter().filter(|row| row.policy != BASE);
     let cells = others.map(cell).collect::<Option<_>>()?;
-    Some(AcrossRow { workload: name.to_owned(), linux_antt: linux.summary.antt, cells })
+    Some(PolicyMatrixRow { workload: name.to_owned(), linux_antt: linux.summary.antt, cells })
 }
 
-fn cell(row: &PolicyRow) -> Option<AcrossCell> {
+fn cell(row: &PolicyRow) -> Option<PolicyMatrixCell> {
     let gains = row.apps.iter().filter_map(|app| Some((app.vs_linux_percent?, &app.name)));
     let (worst_percent, worst_app) = gains.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let mean_percent = row.vs_linux_percent?;
-    Some(AcrossCell { policy: row.policy.clone(), mean_percent, worst_percent, worst_app: worst_app.clone() })
+    Some(PolicyMatrixCell { policy: row.policy.clone(), mean_percent, worst_percent, worst_app: worst_app.clone() })
 }
 
-fn total(rows: &[AcrossRow], column: usize) -> Option<AcrossTotal> {
+fn total(rows: &[PolicyMatrixRow], column: usize) -> Option<PolicyMatrixTotal> {
     let cells: Vec<_> = rows.iter().filter_map(|row| Some((&row.workload, row.cells.get(column)?))).collect();
     let (workload, worst) = cells.iter().min_by(|a, b| a.1.worst_percent.total_cmp(&b.1.worst_percent))?;
-    Some(AcrossTotal {
+    Some(PolicyMatrixTotal {
         policy: worst.policy.clone(),
         mean_percent: mean_or_zero(cells.iter().map(|(_, cell)| cell.mean_percent)),
         worst_percent: worst.worst_percent,
@@ -113,7 +113,7 @@ const WORKLOAD: &str = "workload";
 /// The matrix as text: a row for each workload and a column for each policy, with as many columns
 /// side by side as fit into `columns` characters, at least one.
 #[must_use]
-pub fn across_table(across: &Across, columns: usize) -> String {
+pub fn across_table(across: &PolicyMatrix, columns: usize) -> String {
     let names = across.workloads.iter().map(|row| row.workload.chars().count());
     let most = NAME.min(columns.saturating_sub(BASE_CELL + CELL)).max(WORKLOAD.len());
     let width = names.max().unwrap_or(0).clamp(WORKLOAD.len(), most);
@@ -128,7 +128,7 @@ pub fn across_table(across: &Across, columns: usize) -> String {
 }
 
 /// Writes some of the columns.
-fn block(text: &mut String, across: &Across, width: usize, columns: std::ops::Range<usize>) {
+fn block(text: &mut String, across: &PolicyMatrix, width: usize, columns: std::ops::Range<usize>) {
     let _ = write!(text, "\n{WORKLOAD:<width$}{BASE:>BASE_CELL$}");
     for total in &across.all[columns.clone()] {
         let _ = write!(text, "{:>CELL$}", short(&total.policy, CELL - 1));
@@ -183,7 +183,7 @@ mod tests {
         compared
     }
 
-    fn two() -> Across {
+    fn two() -> PolicyMatrix {
         let first = compared(&[("a", [4.0, -2.0]), ("b", [0.0, 10.0])]);
         let second = compared(&[("a", [-9.0, 1.0]), ("b", [1.0, 3.0])]);
         across(&[("one".into(), first), ("two".into(), second)]).unwrap()

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 /// Makes recordings of a run while it goes on.
 #[derive(Clone, Debug)]
-pub struct Tape {
+pub struct RecordingTemplate {
     about: About,
     is_simulated: bool,
 }
 
-impl Tape {
+impl RecordingTemplate {
     pub(super) fn new(about: About, is_simulated: bool) -> Self {
         Self { about, is_simulated }
     }

@@ -5,7 +5,7 @@ use isobar_model::Pid;
 
 /// What advice is wanted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum AdviceTarget {
     /// all busy programs
     All,
     /// a process

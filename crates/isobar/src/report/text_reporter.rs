@@ -15,7 +15,7 @@ use super::notes::Notes;
 use super::rate::{Kind, Rate};
 use super::remarks::Printed;
 use super::ways::WayMap;
-use super::{Aftermath, Reporter, changes, sums, table, words};
+use super::{AfterRun, Reporter, changes, sums, table, words};
 use crate::output::Sink;
 use crate::text::plural;
 use isobar_model::{ActionOutcome, Observation, Seconds};
@@ -48,7 +48,7 @@ pub enum Volume {
 }
 
 /// The reporter of `isobar manage`.
-pub struct Human<'a> {
+pub struct TextReporter<'a> {
     lines: Lines<'a>,
     volume: Volume,
     dry_run: bool,
@@ -63,7 +63,7 @@ pub struct Human<'a> {
     ways: WayMap,
 }
 
-impl<'a> Human<'a> {
+impl<'a> TextReporter<'a> {
     /// A reporter that writes to `out`. If `out` is a terminal, `size` returns its current size.
     pub fn new(out: &'a mut dyn Sink, size: Option<fn() -> Size>, clock: WallClock, volume: Volume) -> Self {
         Self {
@@ -233,7 +233,7 @@ fn status_line(epoch: &Epoch<'_>) -> String {
     )
 }
 
-impl Observer for Human<'_> {
+impl Observer for TextReporter<'_> {
     fn begin(&mut self, start: &Start<'_>) -> Result<(), BoxError> {
         self.dry_run = start.limits.dry_run;
         // The header shows them.
@@ -267,8 +267,8 @@ impl Observer for Human<'_> {
     }
 }
 
-impl Reporter for Human<'_> {
-    fn end(&mut self, tally: &Tally, after: &Aftermath) -> anyhow::Result<()> {
+impl Reporter for TextReporter<'_> {
+    fn end(&mut self, tally: &Tally, after: &AfterRun) -> anyhow::Result<()> {
         self.lines.keep_the_rest();
         let now = self.last.as_ref().map_or(Seconds(0.0), |(seen, _)| seen.time);
         if !self.is_quiet() {
@@ -291,5 +291,5 @@ impl Reporter for Human<'_> {
 }
 
 #[cfg(test)]
-#[path = "human_tests.rs"]
+#[path = "text_reporter_tests.rs"]
 mod tests;

@@ -16,9 +16,9 @@ const GAP: f64 = 20.0;
 
 /// Number of epochs for which nothing has been counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blind(u32);
+pub struct WithoutCounters(u32);
 
-impl Blind {
+impl WithoutCounters {
     /// Records an epoch in which some thread was counted, or none.
     pub fn pass(&mut self, counted: bool) {
         self.0 = if counted { 0 } else { self.0.saturating_add(1) };

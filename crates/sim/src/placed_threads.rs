@@ -2,9 +2,10 @@
 //! of work and its own distribution of misses over the nodes' memory. Page profiles are evaluated
 //! with it.
 //!
-//! The time is computed in two ways, which share only the contention model. [`Gang::at_once`] lets
-//! all threads run side by side for ever and takes the slowest. [`Gang::in_steps`] lets threads end
-//! one after the other, so that the remaining threads contend with fewer.
+//! The time is computed in two ways, which share only the contention model.
+//! [`PlacedThreads::at_once`] lets all threads run side by side for ever and takes the slowest.
+//! [`PlacedThreads::in_steps`] lets threads end one after the other, so that the remaining threads
+//! contend with fewer.
 
 use crate::machine::MachineSpec;
 use isobar_contention::{Budget, Demand, MissCurve, NoAnswer, Place, Question, Solver};
@@ -50,7 +51,7 @@ pub struct Traits {
 
 /// Threads on a machine.
 #[derive(Clone, Debug)]
-pub struct Gang<'a> {
+pub struct PlacedThreads<'a> {
     machine: &'a MachineSpec,
     threads: Vec<(Demand, f64)>,
 }
@@ -88,7 +89,7 @@ pub fn cache_bytes(machine: &MachineSpec) -> Vec<f64> {
     machine.memory.llcs().iter().map(|llc| llc.bytes).collect()
 }
 
-impl<'a> Gang<'a> {
+impl<'a> PlacedThreads<'a> {
     /// Threads in their seats. A thread without instructions does not count.
     #[must_use]
     pub fn new(machine: &'a MachineSpec, seats: &[Seat], work: &[Work], traits: Traits) -> Self {
@@ -180,7 +181,7 @@ mod tests {
         let machine = xeon();
         let seats = seats(&machine, &[0]).unwrap();
         for (misses, expected) in [([1e6, 0.0, 0.0, 0.0], 0.62), ([0.0, 1e6, 0.0, 0.0], 0.68), ([0.0; 4], 0.5)] {
-            let gang = Gang::new(&machine, &seats, &[work(1e9, misses)], TRAITS);
+            let gang = PlacedThreads::new(&machine, &seats, &[work(1e9, misses)], TRAITS);
             for found in [gang.at_once().unwrap(), gang.in_steps().unwrap()] {
                 assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
             }
@@ -207,14 +208,14 @@ mod tests {
         let (machine, busy) = (xeon(), Traits { mlp: 8.0, ..TRAITS });
         let seats = seats(&machine, &[0; 16]).unwrap();
         let mut all = vec![work(1e8, [4e6, 0.0, 0.0, 0.0]); 16];
-        let even = Gang::new(&machine, &seats, &all, busy);
+        let even = PlacedThreads::new(&machine, &seats, &all, busy);
         let (at_once, in_steps) = (even.at_once().unwrap(), even.in_steps().unwrap());
         assert!((at_once / in_steps - 1.0).abs() < 1e-6, "{at_once} {in_steps}");
         all[0] = work(1e9, [4e7, 0.0, 0.0, 0.0]);
-        let uneven = Gang::new(&machine, &seats, &all, busy);
+        let uneven = PlacedThreads::new(&machine, &seats, &all, busy);
         let (at_once, in_steps) = (uneven.at_once().unwrap(), uneven.in_steps().unwrap());
         assert!(at_once > 1.2 * in_steps, "{at_once} {in_steps}");
-        let alone = Gang::new(&machine, &seats[..1], &all[..1], busy).in_steps().unwrap();
+        let alone = PlacedThreads::new(&machine, &seats[..1], &all[..1], busy).in_steps().unwrap();
         assert!(in_steps > alone, "{in_steps} {alone}");
     }
 
@@ -222,7 +223,7 @@ mod tests {
     fn a_gang_without_work_takes_no_time() {
         let machine = xeon();
         let seats = seats(&machine, &[0, 1]).unwrap();
-        let idle = Gang::new(&machine, &seats, &vec![work(0.0, [0.0; 4]); 2], TRAITS);
+        let idle = PlacedThreads::new(&machine, &seats, &vec![work(0.0, [0.0; 4]); 2], TRAITS);
         assert_eq!((idle.at_once().unwrap(), idle.in_steps().unwrap()), (0.0, 0.0));
     }
 }

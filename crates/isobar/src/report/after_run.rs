@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// What is known after everything is put back.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Aftermath {
+pub struct AfterRun {
     /// Remarks for a person, one line each.
     pub remarks: Vec<String>,
     /// The truth, if the machine was simulated.

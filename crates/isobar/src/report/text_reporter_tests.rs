@@ -66,7 +66,7 @@ fn text_at(volume: Volume, fake: &mut Fake, terminal: bool, json: bool, dry_run:
         run(fake, rules, limits(2.0, dry_run), &mut Json::new(&mut out, clock()));
     } else {
         let size = terminal.then_some((|| SIZE) as fn() -> Size);
-        run(fake, rules, limits(2.0, dry_run), &mut Human::new(&mut out, size, clock(), volume));
+        run(fake, rules, limits(2.0, dry_run), &mut TextReporter::new(&mut out, size, clock(), volume));
     }
     String::from_utf8(out).unwrap()
 }
@@ -77,7 +77,7 @@ fn limits(seconds: f64, dry_run: bool) -> Limits {
 
 fn run(fake: &mut Fake, rules: Rules, limits: Limits, reporter: &mut dyn Reporter) {
     let tally = Loop::new(fake, Box::new(Mover), limits).selecting(rules).run(reporter).unwrap();
-    reporter.end(&tally, &Aftermath::default()).unwrap();
+    reporter.end(&tally, &AfterRun::default()).unwrap();
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_terminal_keeps_a_live_table_which_the_last_one_replaces() {
 fn a_run_that_fails_leaves_the_message_a_line_of_its_own() {
     let mut fake = Fake { fails_at: Some(3), ..Fake::default() };
     let mut out = Vec::new();
-    let mut human = Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal);
+    let mut human = TextReporter::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal);
     Loop::new(&mut fake, Box::new(Mover), limits(9.0, false)).run(&mut human).unwrap_err();
     drop(human);
     assert!(String::from_utf8(out).unwrap().ends_with("200.0\n"));
@@ -278,12 +278,12 @@ fn a_document_that_was_dropped_has_said_nothing() {
 fn no_picture_erases_what_it_does_not_know() {
     // The header is the first chunk, the epochs are the next four.
     let mut out = Lossy { missed: 3, ..Lossy::default() };
-    four_epochs(&mut Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
+    four_epochs(&mut TextReporter::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
     let text = String::from_utf8(out.text).unwrap();
     assert_eq!(text.matches("\x1b[J").count(), 2, "the block of epoch 1 stays, with the notice below it: {text:?}");
 
     let mut out = Lossy { behind: vec![2, 3], ..Lossy::default() };
-    four_epochs(&mut Human::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
+    four_epochs(&mut TextReporter::new(&mut out, Some(|| SIZE), WallClock::none(), Volume::Normal));
     let text = String::from_utf8(out.text).unwrap();
     assert_eq!(text.matches("pid  name").count(), 3, "epochs 1 and 4, and the end: {text:?}");
     assert_eq!(screen(&text).iter().filter(|line| line.starts_with("pid  name")).count(), 1);
@@ -294,7 +294,7 @@ fn a_kind_of_lines_has_a_limit_which_says_what_it_swallowed() {
     let limits = Limits { interval: Seconds(0.25), ..limits(12.0, true) };
     let mut texts = [Volume::Normal, Volume::Verbose].map(|volume| {
         let mut out = Vec::new();
-        let human = &mut Human::new(&mut out, None, WallClock::none(), volume);
+        let human = &mut TextReporter::new(&mut out, None, WallClock::none(), volume);
         run(&mut Fake::default(), Rules::default(), limits, human);
         String::from_utf8(out).unwrap()
     });

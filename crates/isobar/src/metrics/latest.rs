@@ -19,7 +19,7 @@ const FRESH: Duration = Duration::from_millis(250);
 const STUCK: (f64, f64) = (5.0, 30.0);
 
 /// The data that is handed over.
-pub struct Handed {
+pub struct LatestMetrics {
     now: Mutex<Now>,
     written: Mutex<BTreeMap<Form, (Instant, Arc<str>)>>,
     scrapes: AtomicU64,
@@ -36,7 +36,7 @@ struct Now {
     recording: Option<PathBuf>,
 }
 
-impl Handed {
+impl LatestMetrics {
     /// The state before the first epoch.
     pub fn new(families: Families, recording: Option<PathBuf>) -> Self {
         let families = Arc::new(families);
@@ -135,10 +135,10 @@ mod tests {
 
     #[test]
     fn a_client_that_alternates_formats_gets_texts_that_are_written_already() {
-        let handed = Handed::new(Families::default(), None);
+        let latest = LatestMetrics::new(Families::default(), None);
         let forms = [Form::OpenMetrics, Form::Classic];
         let begun = Instant::now();
-        let [first, second] = [forms.map(|form| handed.text(form)), forms.map(|form| handed.text(form))];
+        let [first, second] = [forms.map(|form| latest.text(form)), forms.map(|form| latest.text(form))];
         let same = first.iter().zip(&second).all(|(one, other)| Arc::ptr_eq(one, other));
         assert!(same || begun.elapsed() >= FRESH);
     }

@@ -1,7 +1,7 @@
 //! Pages that were asked to move and do not: shared libraries, locked pages. Asking for them in
 //! every interval would only cost time.
 
-use super::before::Before;
+use super::previous::PreviousValues;
 use isobar_model::{NodeId, Pid};
 
 /// Process, from, to.
@@ -12,8 +12,8 @@ const PATIENCE: u32 = 3;
 
 /// Pages that were asked to move and are still there; only the last interval is remembered.
 #[derive(Clone, Debug)]
-pub struct Stuck {
-    before: Before<Key, Tries>,
+pub struct ImmovablePages {
+    before: PreviousValues<Key, Tries>,
     now: Vec<(Key, Tries)>,
 }
 
@@ -23,16 +23,16 @@ struct Tries {
     tries: u32,
 }
 
-impl Default for Stuck {
+impl Default for ImmovablePages {
     fn default() -> Self {
-        Self { before: Before::take_from(&mut Vec::new()), now: Vec::new() }
+        Self { before: PreviousValues::take_from(&mut Vec::new()), now: Vec::new() }
     }
 }
 
-impl Stuck {
+impl ImmovablePages {
     /// A new interval begins.
     pub fn next_interval(&mut self) {
-        self.before = Before::take_from(&mut self.now);
+        self.before = PreviousValues::take_from(&mut self.now);
     }
 
     /// Records that pages are under way: whether they move is not known yet. Keys ascend within an

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Prints a replay as it proceeds.
-pub struct Shown<'a> {
+pub struct ReplayReporter<'a> {
     out: &'a mut dyn Write,
     facts: BTreeMap<String, String>,
     policy: String,
@@ -32,7 +32,7 @@ struct Counts {
     replayed: u64,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ReplayReporter<'a> {
     /// A printer to `out`.
     pub fn new(
         out: &'a mut dyn Write,

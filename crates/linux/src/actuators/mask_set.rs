@@ -11,12 +11,12 @@ use std::str::FromStr;
 /// of several CPUs after a semicolon: `1-2;0-3` is CPU 1, CPU 2, and CPUs 0 to 3. Without masks of
 /// several CPUs the text is the plain list, as in state files from before such masks were set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct MaskSet {
     single: CpuSet,
     several: BTreeSet<CpuSet>,
 }
 
-impl Given {
+impl MaskSet {
     /// One mask.
     #[must_use]
     pub fn one(mask: &CpuSet) -> Self {
@@ -63,14 +63,14 @@ impl Given {
     }
 }
 
-impl fmt::Display for Given {
+impl fmt::Display for MaskSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.single)?;
         self.several.iter().try_for_each(|mask| write!(f, ";{mask}"))
     }
 }
 
-impl FromStr for Given {
+impl FromStr for MaskSet {
     type Err = <CpuSet as FromStr>::Err;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -84,13 +84,13 @@ impl FromStr for Given {
     }
 }
 
-impl Serialize for Given {
+impl Serialize for MaskSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Given {
+impl<'de> Deserialize<'de> for MaskSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_mask_is_known_whole_and_not_in_part() {
-        let given: Given = "1-2;0-3;8-9".parse().unwrap();
+        let given: MaskSet = "1-2;0-3;8-9".parse().unwrap();
         assert!(["1", "2", "0-3", "8-9"].iter().all(|mask| given.contains(&cpus(mask))));
         assert!(["0", "1-2", "0-2", "0-3,8", ""].iter().all(|mask| !given.contains(&cpus(mask))));
         assert_eq!(given.cpus(), cpus("0-3,8-9"));
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn the_text_is_read_back_and_lists_of_single_cpus_are_as_ever() {
         for text in ["", "3", "1-2,8", ";0-3", "5;0-3;4-7"] {
-            assert_eq!(text.parse::<Given>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<MaskSet>().unwrap().to_string(), text);
         }
-        assert!("0-3;x".parse::<Given>().is_err());
-        let mut both = Given::one(&cpus("4"));
-        both.add(&Given::one(&cpus("0-3")));
+        assert!("0-3;x".parse::<MaskSet>().is_err());
+        let mut both = MaskSet::one(&cpus("4"));
+        both.add(&MaskSet::one(&cpus("0-3")));
         assert_eq!(both.to_string(), "4;0-3");
     }
 }

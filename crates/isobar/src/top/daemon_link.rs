@@ -11,7 +11,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 /// Access to the actions of a daemon.
-pub struct Elsewhere {
+pub struct DaemonLink {
     /// The socket of the daemon; `None` if the machine on the screen is not the one that it
     /// manages.
     pub socket: Option<PathBuf>,
@@ -19,11 +19,11 @@ pub struct Elsewhere {
     pub news: Sender<News>,
 }
 
-impl Elsewhere {
+impl DaemonLink {
     /// Looks for the last action of the daemon that concerns a program.
     pub fn find(&self, pid: Pid) {
         let Some(socket) = self.socket.clone() else {
-            return self.tell("there is no action on it that could be taken back");
+            return self.notify("there is no action on it that could be taken back");
         };
         self.beside(move || match daemon::ask(&socket, &Request::Status {}) {
             Ok(Answer::Status { status }) => question(&status, pid),
@@ -52,11 +52,11 @@ impl Elsewhere {
         // If the screen is gone, it needs no news.
         let begun = thread::Builder::new().name("daemon".into()).spawn(move || drop(news.send(work())));
         if begun.is_err() {
-            self.tell("no thread can be started to ask the daemon");
+            self.notify("no thread can be started to ask the daemon");
         }
     }
 
-    fn tell(&self, what: &str) {
+    fn notify(&self, what: &str) {
         let _ = self.news.send(News::Status(what.to_owned()));
     }
 }

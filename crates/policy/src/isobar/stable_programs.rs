@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The programs that run, and for how long they have been the same.
 #[derive(Clone, Debug, Default)]
-pub struct Calm {
+pub struct StablePrograms {
     /// The programs of the last epoch; `None` before the first.
     there: Option<Vec<Pid>>,
     /// Epochs for which they have been the same.
@@ -30,7 +30,7 @@ fn running(programs: &Programs) -> impl Iterator<Item = &Program> {
     programs.list.iter().filter(|program| program.last.is_some())
 }
 
-impl Calm {
+impl StablePrograms {
     /// Records an epoch. Returns whether changes may be looked for: the same programs ran through a
     /// whole window, or programs that came have the names of those that went, or neither was true
     /// for `patience` epochs.
@@ -75,7 +75,7 @@ mod tests {
     /// epoch.
     #[test]
     fn a_change_of_programs_is_waited_for_but_not_for_ever() {
-        let mut calm = Calm::default();
+        let mut calm = StablePrograms::default();
         let mut pass = |pids: &[u32]| calm.pass(&running(pids), 2, 4);
         assert_eq!([pass(&[1, 2]), pass(&[1, 2]), pass(&[1, 2])], [true, true, true]);
         assert_eq!([pass(&[1]), pass(&[1, 3]), pass(&[1, 3]), pass(&[1, 3])], [false, false, false, true]);
@@ -86,7 +86,7 @@ mod tests {
     /// Program 12 comes after program 2 and has the same name: the machine is what it was.
     #[test]
     fn another_of_the_same_name_is_not_waited_for() {
-        let mut calm = Calm::default();
+        let mut calm = StablePrograms::default();
         let mut pass = |pids: &[u32]| calm.pass(&running(pids), 2, 4);
         assert_eq!([pass(&[1, 2]), pass(&[1]), pass(&[1, 12])], [true, false, true]);
     }
