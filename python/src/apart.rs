@@ -26,7 +26,7 @@ impl Standing {
     }
 
     /// Reports the progress.
-    pub fn tell(&self, done: usize, all: usize) {
+    pub fn notify(&self, done: usize, all: usize) {
         self.all.store(all, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
     }

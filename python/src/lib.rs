@@ -10,6 +10,8 @@
 //! - `decider.rs`: a Python object as a policy. `simulate.rs`, `study.rs`, `pages.rs`,
 //!   `recording.rs`: the functions.
 
+#![forbid(unsafe_code)]
+
 mod apart;
 mod decider;
 mod error;

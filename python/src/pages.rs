@@ -2,7 +2,7 @@
 
 use crate::apart::{Standing, apart};
 use crate::error::{bad, of_file};
-use isobar_pages::report::{Advice, Course, Question, Report, Shown, document};
+use isobar_pages::report::{Advice, Course, Question, Report, ReportDocument, document};
 use isobar_pages::trace::{MAGIC, Part, Reader};
 use isobar_pages::{Homes, PageProfile, import};
 use pyo3::prelude::*;
@@ -50,7 +50,8 @@ impl Request {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         let advice = Advice::of(&report, &profile, &self.trace);
         let remarks = if timed { profile.remarks() } else { Vec::new() };
-        let shown = Shown { name: &name, profile: &profile, report: &report, advice: &advice, remarks: &remarks };
+        let shown =
+            ReportDocument { name: &name, profile: &profile, report: &report, advice: &advice, remarks: &remarks };
         Ok(document(&shown).to_string())
     }
 

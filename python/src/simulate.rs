@@ -13,7 +13,7 @@ use isobar_sim::Workload;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The names of the policies that ship with isobar.
@@ -146,10 +146,12 @@ impl Maker {
         let exec = &config.exec;
         let options = Options {
             timeout: exec.timeout_seconds.map_or(HANGS, Duration::from_secs_f64),
+            stop: Arc::default(),
             restarts: exec.restarts,
             needs: exec.needs.clone().leak(),
             uses: exec.uses.clone().leak(),
             on_fault: OnFault::End,
+            here: false,
             remark: None,
         };
         let make = move || Box::new(External::start(&program, &options, &Costs::default())) as Box<dyn Policy>;
@@ -194,7 +196,7 @@ fn compared(specs: &[Named], makers: &[(String, Maker)], standing: &Standing) ->
         let mut last = 0;
         let told = Mutex::new(&mut last);
         let progress = |done, all| {
-            standing.tell(before + done, before + all);
+            standing.notify(before + done, before + all);
             **told.lock().unwrap_or_else(PoisonError::into_inner) = all;
         };
         let (compared, runs) =

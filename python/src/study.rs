@@ -3,7 +3,7 @@
 use crate::apart::{Standing, apart};
 use crate::error::bad;
 use crate::files;
-use isobar_study::{Ask, MACHINE, Row, Source, Standing as Search, Study, StudyError, Watch};
+use isobar_study::{Ask, MACHINE, Row, SearchState as Search, Source, Study, StudyError, Watch};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub struct Request {
 pub fn study(py: Python<'_>, request: Request, progress: Option<Py<PyAny>>) -> PyResult<String> {
     let study = request.prepared()?;
     let standing = Standing::default();
-    standing.tell(0, study.answers());
+    standing.notify(0, study.answers());
     let rows = apart(py, &standing, progress.as_ref(), &|_| Ok(()), || {
         let mut rows: Vec<Row> = Vec::new();
         let keep = |row| -> Result<(), StudyError> {
@@ -108,7 +108,7 @@ impl Watch for Watcher<'_> {
     }
 
     fn done(&self, done: usize, all: usize) {
-        self.standing.tell(done, all);
+        self.standing.notify(done, all);
     }
 
     fn search(&self, _: &Search<'_>) {}

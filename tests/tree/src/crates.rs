@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Which of our crates each crate may import.
-pub const MAY_IMPORT: [(&str, &[&str]); 42] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 43] = [
     ("isobar-model", &[]),
     ("isobar-allocation", &[]),
     ("isobar-groups", &[]),
@@ -82,6 +82,21 @@ pub const MAY_IMPORT: [(&str, &[&str]); 42] = [
     ("numasim-trace", &["isobar-pages", "numasim-guest"]),
     ("numasim-xval", &["isobar-model", "isobar-runtime", "isobar-sim", "numasim", "numasim-guest", "numasim-model"]),
     (
+        "isobar-python",
+        &[
+            "isobar-external",
+            "isobar-lab",
+            "isobar-linux",
+            "isobar-model",
+            "isobar-pages",
+            "isobar-profiles",
+            "isobar-recording",
+            "isobar-runtime",
+            "isobar-sim",
+            "isobar-study",
+        ],
+    ),
+    (
         "isobar",
         &[
             "isobar-allocation",
@@ -116,6 +131,7 @@ pub fn root() -> PathBuf {
 pub fn folder(name: &str) -> PathBuf {
     match name.split_once('-') {
         Some(("isobar", name @ ("fuzzed" | "vm" | "soak" | "tree"))) => root().join("tests").join(name),
+        Some(("isobar", "python")) => root().join("python"),
         Some(("isobar", name)) => root().join("crates").join(name),
         Some(("numasim", "xval")) => root().join("numasim/bridge/xval"),
         Some(("numasim", "resctrl")) => root().join("numasim/bridge/resctrl"),
