@@ -17,7 +17,7 @@ pub struct Entry {
     pub moves: Moves,
     /// The sensors without which it cannot decide.
     pub needs: &'static [Sensor],
-    /// How it is made: an [`PolicyMaker`].
+    /// How it is made: a [`PolicyMaker`].
     pub make: &'static dyn Make,
 }
 

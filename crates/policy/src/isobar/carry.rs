@@ -131,7 +131,7 @@ impl<'a> Seats<'a> {
     }
 
     /// The CPUs of a domain with the fewest threads, for threads that leave a larger crowd: see
-    /// [`Occupancy::evens`](super::balance::Crowds::evens). `None` if they would not even it out.
+    /// [`Occupancy::evens`](super::balance::Occupancy::evens). `None` if they would not even it out.
     fn less_crowded(&self, from: DomainId, to: DomainId, count: usize) -> Option<Vec<CpuId>> {
         let on = |cpu: CpuId| self.held.iter().filter(|(held, _)| *held == cpu).count();
         let crowd = |domain: DomainId| {

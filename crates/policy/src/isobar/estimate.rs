@@ -34,6 +34,10 @@ const LIKE: f64 = 0.1;
 /// of its own readings, for the other to be known better.
 const BETTER: f64 = 0.2;
 
+/// A program does not wait for its misses if its speed stays the same for this many readings while
+/// the exposure grows by this factor.
+const INDIFFERENT: (u32, f64) = (3, 1.5);
+
 /// No exposures.
 const NONE: (f64, f64) = (f64::INFINITY, 0.0);
 
@@ -53,6 +57,36 @@ pub struct Cpi {
     exposures: (f64, f64),
     /// The exposure of the last reading.
     before: Option<f64>,
+    steady: Option<Steady>,
+}
+
+/// Readings in a row in which the program was equally fast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Steady {
+    cycles: f64,
+    crowding: f64,
+    exposures: (f64, f64),
+    readings: u32,
+}
+
+impl Steady {
+    /// With another reading: it goes on, or begins anew.
+    fn with(before: Option<Self>, cycles: f64, exposure: f64, crowding: f64) -> Self {
+        let is_same =
+            |old: &Self| (cycles / old.cycles - 1.0).abs() <= NOISE && (crowding / old.crowding - 1.0).abs() <= NOISE;
+        let fresh = Self { cycles, crowding, exposures: (exposure, exposure), readings: 0 };
+        let old = before.filter(is_same).unwrap_or(fresh);
+        let (least, most) = old.exposures;
+        Self { exposures: (least.min(exposure), most.max(exposure)), readings: old.readings.saturating_add(1), ..old }
+    }
+
+    /// The most that the program can have waited for its misses: if it had waited more, the
+    /// difference between the exposures would show in its cycles.
+    fn most_wait(&self) -> Option<f64> {
+        let (least, most) = self.exposures;
+        let shows = self.readings >= INDIFFERENT.0 && most >= INDIFFERENT.1 * least;
+        shows.then(|| 2.0 * NOISE * self.cycles / (most - least))
+    }
 }
 
 impl Cpi {
@@ -68,7 +102,7 @@ impl Cpi {
     pub fn unknown() -> Self {
         let (compute, wait) = (Self::COMPUTE, Self::WAIT);
         let variance = [compute.1 * compute.1, 0.0, wait.1 * wait.1];
-        Self { compute: compute.0, wait: wait.0, variance, unread: true, exposures: NONE, before: None }
+        Self { compute: compute.0, wait: wait.0, variance, unread: true, exposures: NONE, before: None, steady: None }
     }
 
     /// Records a reading: `cycles` per instruction, with `exposure` cycles of misses per
@@ -92,6 +126,12 @@ impl Cpi {
         self.compute = (self.compute + gain * error).clamp(0.1, cycles.max(0.1));
         self.wait = (self.wait + other * error).clamp(0.02, 1.2);
         self.variance = [a - gain * first, b - gain * second, d - other * second];
+        let steady = Steady::with(self.steady, cycles, exposure, crowding);
+        if let Some(most) = steady.most_wait().filter(|most| *most < self.wait) {
+            self.wait = most.max(0.02);
+            self.compute = ((cycles - self.wait * exposure) / crowding).max(0.1);
+        }
+        self.steady = Some(steady);
     }
 
     /// Forgets part of what is known, because the program does something else now.
@@ -129,12 +169,12 @@ impl Cpi {
         let as_other = other.compute * crowding + other.wait * exposure;
         let is_like = (as_other - cycles).abs() < LIKE * cycles;
         if is_like && other.range() > self.range() + BETTER * cycles {
-            let Self { exposures, before, .. } = *self;
+            let Self { exposures, before, steady, .. } = *self;
             *self = Self { unread: false, ..*other };
             self.variance[0] += (LIKE * other.compute) * (LIKE * other.compute);
             self.variance[2] += (LIKE * other.wait) * (LIKE * other.wait);
             self.read(cycles, exposure, crowding);
-            (self.exposures, self.before) = (exposures, before);
+            (self.exposures, self.before, self.steady) = (exposures, before, steady);
         }
     }
 
@@ -261,6 +301,24 @@ mod tests {
         assert!((cpi.compute - 9.0).abs() < 0.4, "{cpi:?}");
         let expected = cpi.compute + 0.6 * cpi.wait;
         assert!((expected / 9.6 - 1.0).abs() < 0.02 && cpi.least() > 8.0, "{cpi:?}");
+    }
+
+    /// A client that mostly waits for something else: 20.6 cycles, whether it has 13 or 25 of
+    /// misses. Even if each change of its misses is taken for another phase, it is not believed to
+    /// be faster without misses.
+    #[test]
+    fn a_speed_that_ignores_misses_does_not_depend_on_them() {
+        let mut cpi = Cpi::unknown();
+        for exposure in [13.0, 21.0, 25.0, 13.5, 18.0, 25.0] {
+            cpi.doubt();
+            cpi.read(20.6, exposure, 1.0);
+        }
+        // 6 % of 20.6 cycles, over the difference of 12.
+        assert!(cpi.wait <= 0.06 * 20.6 / 12.0 && cpi.compute > 17.0, "{cpi:?}");
+        // Misses that differ little say nothing, and neither does a speed that follows them.
+        let mut chase = Cpi::unknown();
+        [50.0, 60.0, 50.0, 75.0, 50.0].iter().for_each(|exposure| chase.read(2.0 + exposure, *exposure, 1.0));
+        assert!(chase.wait > 0.9, "{chase:?}");
     }
 
     /// A pointer chase that first fills its memory in order, at 2.3 cycles with 3.6 of misses. Then
