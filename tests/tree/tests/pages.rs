@@ -25,7 +25,7 @@ fn tree() -> Vec<String> {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-            if [".git", "target", "fuzz/target", "fuzz/corpus"].contains(&name.as_str()) {
+            if [".git", "target", "fuzz/target", "fuzz/corpus", "python/target"].contains(&name.as_str()) {
                 continue;
             }
             if path.is_dir() {

@@ -304,6 +304,10 @@ pub fn put_back_remarks(machine: &LinuxMachine<Sensors>) -> Vec<String> {
 /// Whether a process was started by another one, directly or through processes in between, as far
 /// as the kernel reports it now.
 pub fn descends(pid: Pid, from: Pid) -> bool {
+    // Every process was started by the first, which the ancestry leaves out.
+    if from == Pid(1) {
+        return true;
+    }
     ancestors::ancestry(pid, identity::process).any(|(one, _)| one == from)
 }
 

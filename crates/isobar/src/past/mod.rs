@@ -79,13 +79,14 @@ fn utc(seconds: f64) -> Option<String> {
     Some(format!("{time:.0}"))
 }
 
-/// What a reader should know before looking at the figures.
-pub fn remarks(facts: &BTreeMap<String, String>, first: u64, missing: u64) -> Vec<String> {
+/// What a reader should know before looking at the figures. `cut` is the oldest epoch in the file
+/// if earlier ones were dropped.
+pub fn remarks(facts: &BTreeMap<String, String>, cut: Option<u64>, missing: u64) -> Vec<String> {
     let mut lines = Vec::new();
     if !facts.contains_key(about::COMPLETE) {
         lines.push("The recorder did not end in order, or is still running.".to_owned());
     }
-    if first > 0 {
+    if let Some(first) = cut {
         lines.push(format!("The beginning was dropped: the oldest epoch in the file is {first}."));
     }
     if missing > 0 {

@@ -50,9 +50,11 @@ pub struct Recording {
 pub struct Successor(Rc<RefCell<Option<Recording>>>);
 
 impl Successor {
-    /// Hands a recording over.
+    /// Hands a recording over. One that was handed over since the last epoch ends.
     pub fn hand_over(&self, next: Recording) {
-        *self.0.borrow_mut() = Some(next);
+        if let Some(unused) = self.0.borrow_mut().replace(next) {
+            drop(complete(unused.recorder));
+        }
     }
 
     fn take(&self) -> Option<Recording> {
@@ -121,13 +123,12 @@ impl Recording {
 
     /// Records an epoch, in the recording that was handed over if there is one.
     pub fn take(&mut self, epoch: &Epoch<'_>) {
-        if let Some(next) = self.successor.take() {
-            self.give_way_to(next);
-        }
+        let is_first = self.successor.take().map(|next| self.give_way_to(next)).is_some();
         let managed = epoch.managed.threads().map(|(process, thread)| (process.pid, thread.tid)).collect();
         let (plan, outcome): (Plan, Option<Outcome>) = (epoch.plan.clone(), epoch.outcome.cloned());
         let taken = |one: &Undone| TakenBack { id: one.id, action: one.action.clone(), outcome: one.outcome.clone() };
-        let undone = epoch.undone.iter().map(taken).collect();
+        // What was taken back before another policy decided does not concern that policy.
+        let undone = epoch.undone.iter().filter(|_| !is_first).map(taken).collect();
         let decision = Some(Decision { plan, outcome, own_cpu: epoch.own_cpu, first_id: epoch.first_id, undone });
         let (wall_time, sample) = (self.wall_time(), epoch.sample.clone());
         self.record(Moment { number: epoch.number, wall_time, sample, managed, decision });
@@ -164,6 +165,9 @@ impl Recording {
     /// Why the recording ended early, if it did.
     pub fn finish(self) -> Result<Recorded, RecordingError> {
         self.earlier.into_iter().for_each(|thread| drop(thread.join()));
+        if let Some(unused) = self.successor.take() {
+            drop(complete(unused.recorder));
+        }
         let left_out = complete(self.recorder)?;
         let bytes = std::fs::metadata(&self.file).map_or(0, |file| file.len());
         // The reading before the first epoch is not an epoch.

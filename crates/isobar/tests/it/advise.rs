@@ -59,6 +59,15 @@ fn what_cannot_be_advised_is_an_error_with_what_to_type_next() {
     }
 }
 
+/// Whatever can be advised here, the command ends with what it left in the background.
+#[test]
+fn a_command_that_is_tried_ends_with_what_it_started() {
+    let said = isobar(&["advise", "--for", "2", "--", "sh", "-c", "sleep 50 & echo started $!; sleep 50"]);
+    let started: u32 = said.err.lines().find_map(|line| line.strip_prefix("started ")?.parse().ok()).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{started}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "it still runs: {stat}");
+}
+
 /// The output is a list of nodes for libvirt, and nothing else.
 #[test]
 fn numad_says_nodes_and_nothing_else() {

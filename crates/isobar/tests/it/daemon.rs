@@ -268,6 +268,8 @@ fn a_reload_with_another_policy_begins_another_recording() {
         let summary = said.documents().pop().unwrap()["summary"].take();
         assert_eq!((&summary["recorded_policy"], &summary["same_epochs"]), (&policy.into(), &summary["epochs"]));
         assert!(summary["actions_both"].as_u64().unwrap() > 0, "{summary}");
+        let said = isobar(&["replay", file.as_str().unwrap()]);
+        assert!(!said.done().contains("dropped"), "{}", said.out);
     }
 }
 

@@ -19,7 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Why pages of a process stayed if it could not be read.
-const UNREADABLE: &str = "the process cannot be read, but may still run";
+const UNREADABLE: &str = "the kernel does not say where they are";
 
 /// The version of the format; a file of another version is refused.
 const VERSION: u32 = 1;
@@ -170,6 +170,8 @@ impl Origins {
         let known = known.filter(|known| known.start == process.start && may_be_same(&known.program, &program));
         let mut all: BTreeMap<u64, NodeId> = pages.iter().copied().collect();
         all.extend(known.iter().flat_map(Origin::pages));
+        let named = |known: &Origin| !known.program.as_os_str().is_empty();
+        let program = known.filter(named).map_or(program, |known| known.program);
         let origin = Origin { start: process.start, program, runs: runs(all) };
         self.processes.insert(process.pid, origin);
     }
@@ -183,7 +185,8 @@ impl Origin {
     /// Whether the process has certainly ended, or certainly runs another program.
     fn is_gone(&self, pid: Pid) -> bool {
         match identity::find(pid, Tid(pid.0)) {
-            Ok(Some(task)) if task.start == self.start && !task.has_ended() => {
+            // The main thread may have ended before the others.
+            Ok(Some(task)) if task.start == self.start && (!task.has_ended() || task.threads > 1) => {
                 !may_be_same(&program(pid), &self.program)
             }
             Ok(_) => true,
@@ -202,7 +205,9 @@ impl Origin {
         }
         done.lives = true;
         let Ok(now) = process.locate(&numbers) else {
-            // It may live, and be hidden from us.
+            if self.is_gone(pid) {
+                return (RestoredPages { lives: false, ..done }, None);
+            }
             done.placed.stayed.insert(UNREADABLE, count(wanted.iter()));
             return (done, Some(self));
         };
@@ -214,6 +219,7 @@ impl Origin {
         let numbers: Vec<u64> = to_move.iter().map(|(page, _)| *page).collect();
         let left: BTreeMap<u64, NodeId> = match process.locate(&numbers) {
             Ok(after) => to_move.iter().zip(&after).filter_map(away).collect(),
+            Err(_) if self.is_gone(pid) => BTreeMap::new(),
             Err(_) => to_move.iter().copied().collect(),
         };
         let rest = Self { runs: runs(left), ..self };

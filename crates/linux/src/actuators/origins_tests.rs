@@ -75,7 +75,9 @@ fn pages_that_are_not_there_any_more_are_ordinary() {
 fn a_deleted_file_is_the_same_program_and_one_that_cannot_be_read_may_be() {
     let folder = private_folder();
     let file = folder.path().join("sleep");
-    fs::copy("/bin/sleep", &file).unwrap();
+    // By another process: a file that is open for writing, here or in a child of another test,
+    // cannot be executed.
+    assert!(std::process::Command::new("cp").arg("/bin/sleep").arg(&file).status().unwrap().success());
     let mut child = std::process::Command::new(&file).arg("60").spawn().unwrap();
     let process = Process::find(Pid(child.id())).unwrap();
     let origin = |program: &Path| Origin { start: process.start, program: program.to_owned(), runs: Vec::new() };

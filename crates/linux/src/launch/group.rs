@@ -1,6 +1,6 @@
 //! Ends a command with all that it started, as far as that is still in its process group.
 
-use procfs::process::all_processes;
+use procfs::process::{Stat, all_processes};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
@@ -26,6 +26,8 @@ pub fn end_group(child: &mut Child, patience: Duration) -> io::Result<()> {
     signal(leader, Signal::TERM)?;
     wait_for_all(leader, patience);
     signal(leader, Signal::KILL)?;
+    // The child may have left its group.
+    child.kill()?;
     wait_for_all(leader, KILLED);
     child.wait().map(drop)
 }
@@ -55,7 +57,12 @@ fn has_ended(leader: Pid) -> bool {
 /// Whether a process of the group still runs, as far as `/proc` shows it.
 fn has_members(leader: Pid) -> bool {
     let stats = all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok());
-    stats.into_iter().any(|stat| stat.pgrp == leader.as_raw_nonzero().get() && !matches!(stat.state, 'Z' | 'X'))
+    stats.into_iter().any(|stat| stat.pgrp == leader.as_raw_nonzero().get() && is_running(&stat))
+}
+
+/// Whether a process runs. Its main thread may have ended before the others.
+fn is_running(stat: &Stat) -> bool {
+    !matches!(stat.state, 'Z' | 'X') || stat.num_threads > 1
 }
 
 #[cfg(test)]

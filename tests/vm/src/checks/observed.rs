@@ -94,9 +94,13 @@ fn report() -> Result<Value> {
 /// program beside the grid count too.
 fn row_while_it_runs(wanted: [u64; 4]) -> Result<()> {
     for _ in 0..PATIENCE {
-        if report().and_then(|said| row(&said, wanted)).is_ok() {
+        let said = report()?;
+        if row(&said, wanted).is_ok() {
             return Ok(());
         }
+        let pages = said["linux"]["node_pages"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+        let fits = pages.clone().zip(wanted).all(|(found, wanted)| found < wanted + BY_NODE[0]);
+        ensure!(fits, "pages are on a wrong node: {:?}; the grid alone is {wanted:?}", pages.collect::<Vec<_>>());
         sleep(Duration::from_millis(100));
     }
     row(&report()?, wanted).context("of the running program")

@@ -37,7 +37,8 @@ stay), interleave (pages in turn on all nodes), split (pages by the bandwidth of
 (change nothing). Each choice comes with the predicted gain of the program and its range, the gain
 of all other programs, and the command to type. The best choice comes first; those below `leave` are
 not worth making. Nothing is changed. A command is run for --for seconds with its output on stderr
-and no input from the terminal. Then it is ended with all that it started (SIGTERM; SIGKILL after 5 seconds).
+and no input from the terminal. Then it is ended with all that it started and that is still in its
+process group (SIGTERM, and SIGKILL after 5 seconds).
 
 --numad prints a node list such as 0-1, as `numad -w` does, and nothing else."
 )]

@@ -12,8 +12,8 @@ use crate::report::{Priority, outcome_in_words};
 use crate::signals::StopFlag;
 use crate::verbs::watch::{RecordingTemplate, WatchArgs};
 use isobar_control::{Answer, Request, Status};
-use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Seconds};
-use isobar_runtime::{Commander, Epoch, Loop, Undone, in_full};
+use isobar_model::{ActionId, ActionOutcome, Machine, Policy, Sample, Seconds};
+use isobar_runtime::{Commander, Loop, Undone, in_full};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,9 +111,9 @@ impl DaemonCommander {
     }
 
     /// Goes on recording in a new file, because another policy decides now.
-    fn record_anew(&mut self, template: &RecordingTemplate, latest: Option<&Epoch<'_>>) {
+    fn record_anew(&mut self, template: &RecordingTemplate, latest: &Sample, number: u64) {
         let Some(current) = &mut self.recording else { return };
-        match current.renew(template, &self.in_force.config.daemon, latest) {
+        match current.renew(template, &self.in_force.config.daemon, latest, number) {
             Ok(()) => {
                 self.about.recording = Some(current.file().display().to_string());
                 if let Some(exposed) = &self.exposed {
@@ -128,7 +128,9 @@ impl DaemonCommander {
 
     fn warn(&mut self, line: String) {
         self.log.say(Priority::Warning, line.clone());
-        self.about.remarks.push(line);
+        if !self.about.remarks.contains(&line) {
+            self.about.remarks.push(line);
+        }
     }
 
     fn read_again<M: Machine + Adjust>(&mut self, run: &mut Loop<'_, M>) {
@@ -163,7 +165,8 @@ impl DaemonCommander {
         let template = needed.recording_template();
         if decides_otherwise {
             run.decide_by(needed.policy)?;
-            self.record_anew(&template, run.latest().as_ref());
+            let number = run.tally().epochs;
+            self.record_anew(&template, run.begin()?.sample, number);
         }
         run.go_on_with(interval, needed.rules);
         if let Some(exposed) = &self.exposed {

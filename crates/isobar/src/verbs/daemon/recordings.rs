@@ -4,9 +4,8 @@
 use crate::daemon;
 use crate::record::{Ended, Recording, Successor};
 use crate::verbs::watch::RecordingTemplate;
-use isobar_model::Seconds;
+use isobar_model::{Sample, Seconds};
 use isobar_recording::Bounds;
-use isobar_runtime::Epoch;
 use isobar_runtime::settings::DaemonConfig;
 use jiff::Timestamp;
 use std::fs::{self, DirBuilder};
@@ -17,14 +16,22 @@ use std::path::{Path, PathBuf};
 /// The parts of a recording's name before and after its time.
 const NAME: (&str, &str) = ("isobar-", ".isobar");
 
-/// Starts a recording.
+/// Starts a recording. Then the oldest recordings in the folder are deleted, so that with the new
+/// one there are no more than may be kept. The one that is `in_use` stays.
 ///
 /// # Errors
-/// If its folder or its file cannot be created.
-pub fn start(template: &RecordingTemplate, config: &DaemonConfig) -> anyhow::Result<Recording> {
+/// If its folder or its file cannot be created; then nothing is deleted.
+pub fn start(template: &RecordingTemplate, config: &DaemonConfig, in_use: Option<&Path>) -> anyhow::Result<Recording> {
     let now = Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string();
-    let (file, bounds) = next(config, &now)?;
-    template.start_to(file, bounds)
+    let folder = daemon::recordings(config.record_folder.as_deref());
+    DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
+    let bounds = Bounds { bytes: Some(config.record_bytes), age: None::<Seconds>, ..Bounds::default() };
+    let recording = template.start_to(folder.join(format!("{}{now}{}", NAME.0, NAME.1)), bounds)?;
+    // A file that cannot be removed stays; the next start tries again.
+    let keep = usize::try_from(config.record_files).unwrap_or(usize::MAX);
+    let surplus = surplus(&folder, keep, &[Some(recording.file()), in_use]).unwrap_or_default();
+    surplus.iter().for_each(|file| drop(fs::remove_file(file)));
+    Ok(recording)
 }
 
 /// The recording that the loop writes, as the rest of the daemon sees it.
@@ -52,7 +59,7 @@ impl Current {
     }
 
     /// Goes on in a new file, because a recording holds one policy and its settings. It begins with
-    /// the `latest` reading.
+    /// the `latest` reading, after epoch `number`.
     ///
     /// # Errors
     /// As [`start`]; then the recording goes on where it was.
@@ -60,34 +67,26 @@ impl Current {
         &mut self,
         template: &RecordingTemplate,
         config: &DaemonConfig,
-        latest: Option<&Epoch<'_>>,
+        latest: &Sample,
+        number: u64,
     ) -> anyhow::Result<()> {
-        let mut next = start(template, config)?;
-        if let Some(epoch) = latest {
-            next.begin_with(epoch.sample, epoch.number);
-        }
+        let mut next = start(template, config, Some(&self.file))?;
+        next.begin_with(latest, number);
         (self.file, self.ended) = (next.file().to_owned(), next.ended());
         self.successor.hand_over(next);
         Ok(())
     }
 }
 
-/// The file for a recording that begins at this time, with its bounds. The oldest recordings in the
-/// folder are deleted, so that with the new one there are no more than may be kept.
-///
-/// # Errors
-/// If the folder does not exist and cannot be created.
-fn next(config: &DaemonConfig, now: &str) -> io::Result<(PathBuf, Bounds)> {
-    let folder = daemon::recordings(config.record_folder.as_deref());
-    DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
-    let keep = usize::try_from(config.record_files).unwrap_or(usize::MAX).saturating_sub(1);
-    let mut earlier = all(&folder)?;
-    earlier.sort();
-    let surplus = earlier.len().saturating_sub(keep);
-    // A file that cannot be removed stays; the next start tries again.
-    earlier.drain(..surplus).for_each(|file| drop(fs::remove_file(file)));
-    let bounds = Bounds { bytes: Some(config.record_bytes), age: None::<Seconds>, ..Bounds::default() };
-    Ok((folder.join(format!("{}{now}{}", NAME.0, NAME.1)), bounds))
+/// The oldest recordings of a folder, without which at most `keep` are left. Those that `stay` are
+/// not among them.
+fn surplus(folder: &Path, keep: usize, stay: &[Option<&Path>]) -> io::Result<Vec<PathBuf>> {
+    let mut all = all(folder)?;
+    all.sort();
+    let surplus = all.len().saturating_sub(keep);
+    all.truncate(surplus);
+    all.retain(|file| !stay.contains(&Some(file.as_path())));
+    Ok(all)
 }
 
 fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -109,16 +108,15 @@ mod tests {
         for name in ["isobar-1.isobar", "isobar-2.isobar", "isobar-3.isobar", "isobar-0.txt", "mine.isobar"] {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let config = DaemonConfig {
-            record_folder: Some(folder.path().to_owned()),
-            record_files: 2,
-            record_bytes: 7 << 20,
-            ..DaemonConfig::default()
+        let newest = folder.path().join("isobar-3.isobar");
+        let found = |keep, stay: &[Option<&Path>]| {
+            let all = surplus(folder.path(), keep, stay).unwrap();
+            all.iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
-        let (file, bounds) = next(&config, "4").unwrap();
-        assert_eq!((file.file_name().unwrap().to_str(), bounds.bytes), (Some("isobar-4.isobar"), Some(7 << 20)));
-        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["isobar-0.txt", "isobar-3.isobar", "mine.isobar"]);
+        assert_eq!(found(2, &[Some(&newest), None]), ["isobar-1.isobar"]);
+        assert_eq!(found(9, &[Some(&newest), None]), [""; 0]);
+        // The recording that another one replaces stays until the next start.
+        let in_use = folder.path().join("isobar-2.isobar");
+        assert_eq!(found(1, &[Some(&newest), Some(&in_use)]), ["isobar-1.isobar"]);
     }
 }

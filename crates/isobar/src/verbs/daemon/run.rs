@@ -107,13 +107,18 @@ impl Beside<'_> {
         let service = Rc::new(RefCell::new(Service::new()));
         service.borrow().pulse(Arc::clone(&wake)).context("the watchdog")?;
         let mut about = self.about(&needed);
-        let mut recording = self.recording(&needed, &mut about);
         let (board, calls) = switchboard(Arc::clone(&wake));
         let reload = Arc::new(AtomicBool::new(false));
         heed_hangup(Arc::clone(&reload), wake).context("SIGHUP")?;
         let mut exposer = needed.expose()?;
-        let (exposed, current) = (exposer.as_ref().map(Exposer::latest), recording.as_mut().map(Current::of));
         exposer.iter().for_each(|exposer| self.announce(exposer));
+        let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
+        let socket = daemon::socket(configured);
+        let server = Server::start(&socket, &needed.whole.daemon.group, board, &self.log)?;
+        // Last, because each recording makes an earlier one go: a daemon that cannot start keeps
+        // all.
+        let mut recording = self.recording(&needed, &mut about);
+        let (exposed, current) = (exposer.as_ref().map(Exposer::latest), recording.as_mut().map(Current::of));
         if let (Some(exposed), Some(current)) = (&exposed, &current) {
             exposed.records_to(current.file());
         }
@@ -131,9 +136,6 @@ impl Beside<'_> {
             recording: current,
             about,
         };
-        let configured = self.args.socket.as_deref().or(needed.whole.daemon.socket.as_deref());
-        let socket = daemon::socket(configured);
-        let server = Server::start(&socket, &needed.whole.daemon.group, board, &self.log)?;
         let ready = || {
             self.log.say(Priority::Notice, format!("ready: {}", socket.display()));
             service.borrow().ready();
@@ -171,7 +173,7 @@ impl Beside<'_> {
         if !config.record {
             return None;
         }
-        match recordings::start(&needed.recording_template(), config) {
+        match recordings::start(&needed.recording_template(), config, None) {
             Ok(recording) => {
                 about.recording = Some(recording.file().display().to_string());
                 Some(recording)

@@ -59,7 +59,9 @@ impl<'a> ReplayReporter<'a> {
         writeln!(self.out, "recorded: {machine}{host}: {}", machine_in_words(&first.sample.topology))?;
         let dry = if self.fact(about::DRY_RUN) == "true" { " in a dry run" } else { "" };
         writeln!(self.out, "decided then: {recorded}{dry}; now: {}", self.policy)?;
-        if first_epoch > 0 {
+        // A recording that begins in the middle of a run begins with a reading, not with a
+        // decision.
+        if first.decision.is_some() {
             writeln!(
                 self.out,
                 "the beginning was dropped: epoch {first_epoch} is the oldest in the file, and what the policy had \

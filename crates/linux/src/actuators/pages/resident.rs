@@ -37,7 +37,7 @@ struct ScanArguments {
 /// `struct page_region` of `linux/fs.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct AccessedRange {
+struct PageRegion {
     start: u64,
     end: u64,
     categories: u64,
@@ -81,7 +81,7 @@ impl PageTables {
     /// # Errors
     /// The kernel's error; `ESRCH` if the process ended.
     pub fn scan(&self, range: PageRange, most: u64) -> io::Result<(Vec<u64>, u64)> {
-        let mut stretches = [AccessedRange::default(); STRETCHES];
+        let mut stretches = [PageRegion::default(); STRETCHES];
         let mut arguments = ScanArguments {
             size: u64::try_from(size_of::<ScanArguments>()).unwrap_or(0),
             start: range.start.saturating_mul(self.page_size),
