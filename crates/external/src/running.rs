@@ -5,8 +5,7 @@ use crate::cost::{Begun, Costs, Meter};
 use crate::fault::Fault;
 use crate::program::Program;
 use crate::talk::Talk;
-use isobar_linux::launch::bound;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use isobar_linux::launch::{bound, has_ended, kill_group};
 use serde::Deserialize;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
@@ -58,7 +57,7 @@ impl Running {
         match talk {
             Ok(talk) => Ok(Self { child, talk, meter, owed: 0, silent: 0, is_new: true }),
             Err(error) => {
-                kill_all(&child);
+                kill_group(&child);
                 let _ = child.wait();
                 Err(Fault::Start(error.to_string()))
             }
@@ -139,20 +138,13 @@ impl Running {
     /// Waits a little for the process to end, because its pipes close before it is gone.
     fn status_in_words(&mut self) -> String {
         let until = Instant::now() + GRACE;
-        while !self.has_ended() && Instant::now() < until {
+        while !has_ended(&self.child) && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
         }
-        if !self.has_ended() {
+        if !has_ended(&self.child) {
             return "it closed its standard output".to_owned();
         }
         self.child.try_wait().ok().flatten().map_or_else(|| "for unknown reasons".to_owned(), in_words)
-    }
-
-    /// Whether the process has ended. It is not reaped here, so its process group remains its own.
-    fn has_ended(&self) -> bool {
-        let Some(pid) = pid_of(&self.child) else { return true };
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
     }
 }
 
@@ -163,23 +155,12 @@ impl Drop for Running {
         self.meter.end();
         let until = Instant::now() + GRACE;
         self.talk.close(until);
-        while !self.has_ended() && Instant::now() < until {
+        while !has_ended(&self.child) && Instant::now() < until {
             thread::sleep(Duration::from_millis(1));
         }
-        kill_all(&self.child);
+        kill_group(&self.child);
         let _ = self.child.wait();
     }
-}
-
-/// Kills the whole process group, which the program leads.
-fn kill_all(child: &Child) {
-    if let Some(pid) = pid_of(child) {
-        let _ = kill_process_group(pid, Signal::KILL);
-    }
-}
-
-fn pid_of(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 fn in_words(status: ExitStatus) -> String {

@@ -11,7 +11,6 @@ use isobar_model::{Seconds, Sensor};
 use isobar_runtime::{BoxError, Epoch, Observer, Start, Tally};
 use isobar_view::{Moment, View, Watch};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What is to be served, and where.
@@ -21,8 +20,6 @@ pub struct Wanted {
     pub address: SocketAddr,
     /// What is known before the first epoch.
     pub about: About,
-    /// The recording of the run, if there is one; its size is a metric.
-    pub recording: Option<PathBuf>,
 }
 
 /// Serves metrics until it is dropped.
@@ -40,7 +37,7 @@ impl Exposer {
     /// As [`Server::start`].
     pub fn start(wanted: Wanted) -> anyhow::Result<Self> {
         let exposition = Exposition::new(wanted.about);
-        let latest = Arc::new(LatestMetrics::new(exposition.families(), wanted.recording));
+        let latest = Arc::new(LatestMetrics::new(exposition.families()));
         let server = Server::start(wanted.address, Arc::clone(&latest))?;
         Ok(Self { watch: Watch::default(), exposition, latest, server })
     }

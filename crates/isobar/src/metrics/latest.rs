@@ -38,9 +38,10 @@ struct Now {
 
 impl LatestMetrics {
     /// The state before the first epoch.
-    pub fn new(families: Families, recording: Option<PathBuf>) -> Self {
+    pub fn new(families: Families) -> Self {
         let families = Arc::new(families);
-        let now = Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None, recording };
+        let now =
+            Now { families, since: Instant::now(), epochs: 0, interval: 0.0, dropped_lines: None, recording: None };
         let (scrapes, turned_away) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { now: Mutex::new(now), written: Mutex::default(), scrapes, turned_away }
     }
@@ -55,7 +56,7 @@ impl LatestMetrics {
         self.now().interval = interval.0;
     }
 
-    /// Sets the file of the recording.
+    /// Sets the file of the recording, whose size is a metric.
     pub fn records_to(&self, file: &Path) {
         self.now().recording = Some(file.to_owned());
     }
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_client_that_alternates_formats_gets_texts_that_are_written_already() {
-        let latest = LatestMetrics::new(Families::default(), None);
+        let latest = LatestMetrics::new(Families::default());
         let forms = [Form::OpenMetrics, Form::Classic];
         let begun = Instant::now();
         let [first, second] = [forms.map(|form| latest.text(form)), forms.map(|form| latest.text(form))];

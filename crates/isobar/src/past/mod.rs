@@ -16,6 +16,9 @@ pub struct Past {
     before: Option<Sample>,
     /// Time of its first reading, in seconds since 1970.
     pub begun: Option<f64>,
+    /// The oldest epoch, if earlier ones were dropped. A recording that begins in the middle of a
+    /// run begins with a reading, not with a decision.
+    pub cut: Option<u64>,
     /// Number of epochs that are missing between those that were read.
     pub missing: u64,
     last: Option<u64>,
@@ -24,7 +27,7 @@ pub struct Past {
 impl Past {
     /// Starts at the beginning of a recording.
     pub const fn of(recording: Recording) -> Self {
-        Self { recording, before: None, begun: None, missing: 0, last: None }
+        Self { recording, before: None, begun: None, cut: None, missing: 0, last: None }
     }
 
     /// Shows the next epoch. Returns false at the end, when nothing was shown.
@@ -35,6 +38,9 @@ impl Past {
         loop {
             let Some(now) = self.recording.next_moment()? else { return Ok(false) };
             self.begun = self.begun.or(now.wall_time);
+            if self.last.is_none() {
+                self.cut = now.decision.as_ref().map(|_| now.number);
+            }
             self.missing += self.last.map_or(0, |last| now.number.saturating_sub(last + 1));
             self.last = Some(now.number);
             let Some(before) = self.before.replace(now.sample.clone()) else { continue };

@@ -21,21 +21,40 @@ const KILLED: Duration = Duration::from_secs(1);
 /// # Errors
 /// The kernel's error, such as that the processes belong to another user by now.
 pub fn end_group(child: &mut Child, patience: Duration) -> io::Result<()> {
-    let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let leader = number.ok_or(io::ErrorKind::InvalidInput)?;
+    let leader = number(child).ok_or(io::ErrorKind::InvalidInput)?;
     signal(leader, Signal::TERM)?;
-    wait_for_all(leader, patience);
+    wait_for_all(child, leader, patience);
     signal(leader, Signal::KILL)?;
     // The child may have left its group.
     child.kill()?;
-    wait_for_all(leader, KILLED);
+    wait_for_all(child, leader, KILLED);
     child.wait().map(drop)
 }
 
+/// Kills the process group that a child leads. The child must not have been waited for.
+pub fn kill_group(child: &Child) {
+    if let Some(leader) = number(child) {
+        let _ = signal(leader, Signal::KILL);
+    }
+}
+
+/// Whether a child has ended. It is not waited for, so the numbers of its process and of its group
+/// remain its own.
+#[must_use]
+pub fn has_ended(child: &Child) -> bool {
+    let Some(number) = number(child) else { return true };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(number), options), Ok(None))
+}
+
+fn number(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
 /// Waits until the whole group has ended, `patience` at most.
-fn wait_for_all(leader: Pid, patience: Duration) {
+fn wait_for_all(child: &Child, leader: Pid, patience: Duration) {
     let until = Instant::now() + patience;
-    while (!has_ended(leader) || has_members(leader)) && Instant::now() < until {
+    while (!has_ended(child) || has_members(leader)) && Instant::now() < until {
         thread::sleep(PAUSE);
     }
 }
@@ -46,12 +65,6 @@ fn signal(leader: Pid, signal: Signal) -> io::Result<()> {
         Err(Errno::SRCH) => Ok(()),
         other => Ok(other?),
     }
-}
-
-/// Whether the child has ended, without waiting for it.
-fn has_ended(leader: Pid) -> bool {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    !matches!(waitid(WaitId::Pid(leader), options), Ok(None))
 }
 
 /// Whether a process of the group still runs, as far as `/proc` shows it.

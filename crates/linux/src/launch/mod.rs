@@ -9,7 +9,7 @@ mod group;
 pub mod program;
 
 pub use bound::bound;
-pub use group::end_group;
+pub use group::{end_group, has_ended, kill_group};
 
 use crate::kernel::{affinity, mempolicy};
 use isobar_allocation::Mode;

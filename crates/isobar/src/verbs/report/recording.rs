@@ -16,9 +16,6 @@ pub fn page(file: &Path) -> anyhow::Result<(String, String)> {
     let recording = Recording::open(file).map_err(bad_input)?;
     let facts = recording.facts()?;
     let (first, last) = recording.ends()?.unwrap_or_default();
-    // A recording that begins in the middle of a run begins with a reading, not with a decision.
-    let mut again = Recording::open(file).map_err(bad_input)?;
-    let is_cut = again.moment_at(first)?.is_some_and(|moment| moment.decision.is_some());
     let (mut past, mut watch, mut collector) = (Past::of(recording), Watch::default(), Collector::new(first + 1, last));
     let mut epochs = 0;
     while past.next(&mut |moment| collector.take(moment, watch.take(moment)))? {
@@ -30,7 +27,7 @@ pub fn page(file: &Path) -> anyhow::Result<(String, String)> {
     let head = Head {
         title: super::title(file),
         facts: past::facts(&facts, past.begun),
-        remarks: past::remarks(&facts, is_cut.then_some(first), past.missing),
+        remarks: past::remarks(&facts, past.cut, past.missing),
     };
     Ok((collector.finish(head).html(), plural(epochs, "epoch")))
 }

@@ -89,6 +89,7 @@ fn over<M: Machine>(
     let (pace, stop) = (needed.pace(), surroundings.stop);
     let Needed { policy, rules, limits, profiles, .. } = needed;
     if let Some(exposer) = &mut exposer {
+        recording.iter().for_each(|recording| exposer.latest().records_to(recording.file()));
         exposer.every(limits.interval);
         exposer.announce();
     }

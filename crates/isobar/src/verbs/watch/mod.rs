@@ -209,8 +209,7 @@ impl Needed {
             interval_seconds: 0.0,
             most_groups,
         };
-        let recording = self.recording.as_ref().map(|(file, _)| file.clone());
-        Exposer::start(metrics::Wanted { address, about, recording }).map(Some)
+        Exposer::start(metrics::Wanted { address, about }).map(Some)
     }
 
     /// Seconds of the machine that pass in one second, if its speed is limited. A simulated machine
