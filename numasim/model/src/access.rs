@@ -48,6 +48,13 @@ impl Machine {
         Some(self.private_hit_ps)
     }
 
+    /// Whether the line of an address may be on its way to a CPU; false only if it is not.
+    #[must_use]
+    #[inline]
+    pub fn may_come(&self, cpu: usize, addr: u64) -> bool {
+        self.cpus.get(cpu).is_some_and(|own| own.flight.may_have(addr / LINE))
+    }
+
     /// A CPU needs the translation of an address. Returns the picoseconds of the page walk; 0
     /// without one.
     #[inline]

@@ -8,6 +8,8 @@ use numasim_model::Access;
 use numasim_model::x86::REPEAT_CYCLES;
 use std::sync::atomic::Ordering::Relaxed;
 
+const LINES_OF_PAGE: u64 = 64;
+
 impl World {
     /// A store. `physical` is called for the physical address only if that matters, and returns
     /// `None` for a device's registers.
@@ -21,7 +23,6 @@ impl World {
         self.access(site, address, physical, true);
         if self.shared.may_be(self.line) {
             self.shared.write(self.line, self.cpu, self.windows.local(self.cpu));
-            recent::forget(address / 64);
         }
     }
 
@@ -39,9 +40,6 @@ impl World {
             return true;
         }
         self.access(site, address, physical, owns);
-        if self.shared.may_be(self.line) {
-            recent::forget(address / 64);
-        }
         false
     }
 
@@ -57,7 +55,7 @@ impl World {
         let now = || windows.local(cpu).saturating_sub(site.rest() * instruction);
         let Some(takes) = self.cores[cpu].hit(&mut self.machine, site.get(), access, now) else { return false };
         self.line = physical / 64;
-        self.remember(site, address, store, true);
+        self.remember(address, store, !site.around());
         if takes > 0 {
             self.charge(takes);
         }
@@ -86,23 +84,29 @@ impl World {
         if outcome.walked {
             recent::forget_all();
         }
-        self.remember(site, address, store, outcome.arrives <= now + outcome.stall);
+        // The next access must be looked up if the line is on its way, for which an access that
+        // overlaps with nothing does not wait, if CPUs meet there, and if a daemon used it, whose
+        // next access is free.
+        let comes = outcome.arrives > now + outcome.stall || site.get().alone && self.machine.may_come(cpu, physical);
+        self.remember(address, store, !comes && !site.around() && !self.swift && !self.shared.may_be(physical / 64));
         if outcome.stall > 0 {
             self.charge(outcome.stall);
         }
     }
 
-    /// Records whether a line may be used again without a lookup. It may if it is here and nothing
-    /// else is on its way: dependencies then need not be known.
+    /// Records whether a line may be used again without a lookup. It may if it is `ready` and
+    /// nothing else is on its way: dependencies then need not be known. Stores to the last line of
+    /// a page are all looked up, because some of them end a daemon's mark (`Spaces::store`).
     #[inline]
-    fn remember(&self, site: Site, address: u64, store: bool, here: bool) {
+    fn remember(&self, address: u64, store: bool, ready: bool) {
+        let line = address / 64;
         if self.cores[self.cpu].is_waiting() {
             steady::stop();
             recent::forget_all();
-        } else if here && !site.around() {
-            recent::used(address / 64, store);
+        } else if ready {
+            recent::used(line, store && line % LINES_OF_PAGE != LINES_OF_PAGE - 1);
         } else {
-            recent::forget(address / 64);
+            recent::forget(line);
         }
     }
 
