@@ -11,6 +11,7 @@
 //! Moving pages does not count as housekeeping (`migrate_pages`, `move_pages`): it costs by the
 //! page, and the number of pages is smaller in proportion to the caches.
 
+use crate::queue::LINE;
 use std::collections::BTreeSet;
 
 /// Which CPU runs which address space. Page tables are identified by their physical page.
@@ -63,6 +64,14 @@ impl Spaces {
     #[must_use]
     pub fn is_marked(&self, cpu: usize) -> bool {
         self.written.contains(&self.on[cpu])
+    }
+
+    /// Whether stores to a line may matter to [`Self::store`], which must then see each: the last
+    /// line of a page, virtual or physical.
+    #[must_use]
+    #[inline]
+    pub const fn watches(line: u64) -> bool {
+        line % ((1 << PAGE) / LINE) == LAST_WORD / LINE
     }
 
     /// A store by the CPU to a physical address.
@@ -119,6 +128,14 @@ mod tests {
         spaces.switch(1, DAEMON | 5 | 1 << 63);
         spaces.switch(0, PROGRAM);
         assert!(spaces.is_housekeeping(1) && !spaces.is_housekeeping(0));
+    }
+
+    /// Of the 64 lines of a page, the last one.
+    #[test]
+    fn the_line_of_the_last_word_is_watched() {
+        let watched: Vec<u64> = (0..128).filter(|line| Spaces::watches(*line)).collect();
+        assert_eq!(watched, [63, 127]);
+        assert!(Spaces::watches((CHILD + LAST_WORD) / LINE) && !Spaces::watches(CHILD / LINE));
     }
 
     #[test]

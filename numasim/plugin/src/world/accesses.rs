@@ -4,11 +4,9 @@ use super::World;
 use super::clock::ASKED;
 use crate::datum::Site;
 use crate::{recent, steady};
-use numasim_model::Access;
 use numasim_model::x86::REPEAT_CYCLES;
+use numasim_model::{Access, Spaces};
 use std::sync::atomic::Ordering::Relaxed;
-
-const LINES_OF_PAGE: u64 = 64;
 
 impl World {
     /// A store. `physical` is called for the physical address only if that matters, and returns
@@ -88,15 +86,15 @@ impl World {
         // overlaps with nothing does not wait, if CPUs meet there, and if a daemon used it, whose
         // next access is free.
         let comes = outcome.arrives > now + outcome.stall || site.get().alone && self.machine.may_come(cpu, physical);
-        self.remember(address, store, !comes && !site.around() && !self.swift && !self.shared.may_be(physical / 64));
+        self.remember(address, store, !comes && !site.around() && !self.swift && !self.shared.may_be(self.line));
         if outcome.stall > 0 {
             self.charge(outcome.stall);
         }
     }
 
     /// Records whether a line may be used again without a lookup. It may if it is `ready` and
-    /// nothing else is on its way: dependencies then need not be known. Stores to the last line of
-    /// a page are all looked up, because some of them end a daemon's mark (`Spaces::store`).
+    /// nothing else is on its way: dependencies then need not be known. Stores that may end a
+    /// daemon's mark are all looked up.
     #[inline]
     fn remember(&self, address: u64, store: bool, ready: bool) {
         let line = address / 64;
@@ -104,7 +102,7 @@ impl World {
             steady::stop();
             recent::forget_all();
         } else if ready {
-            recent::used(line, store && line % LINES_OF_PAGE != LINES_OF_PAGE - 1);
+            recent::used(line, store && !Spaces::watches(line));
         } else {
             recent::forget(line);
         }
