@@ -15,10 +15,8 @@
 //! estimator is a Kalman filter over two numbers that hardly change.
 
 use super::curves::Extrapolation;
+use super::samples::{NOISE, Sample, Steady};
 
-/// Fraction of a reading that is chance: the noise of counters read over a second, and what a
-/// program does differently from second to second.
-const NOISE: f64 = 0.03;
 /// Logarithm of the ratio by which a change of the space that a program holds may be wrong: the
 /// space is computed, not read.
 const SPACE_ERROR: f64 = 0.2;
@@ -34,9 +32,8 @@ const LIKE: f64 = 0.1;
 /// of its own readings, for the other to be known better.
 const BETTER: f64 = 0.2;
 
-/// A program does not wait for its misses if its speed stays the same for this many readings while
-/// the exposure grows by this factor.
-const INDIFFERENT: (u32, f64) = (3, 1.5);
+/// The longest wait for a miss, in latencies of memory: a table of pages may be read before it.
+const MOST_WAIT: f64 = 1.2;
 
 /// No exposures.
 const NONE: (f64, f64) = (f64::INFINITY, 0.0);
@@ -55,38 +52,9 @@ pub struct Cpi {
     /// The least and the greatest exposure at which it was read twice in a row since it began what
     /// it does now.
     exposures: (f64, f64),
-    /// The exposure of the last reading.
-    before: Option<f64>,
+    /// The last reading, unless it is doubtful whether the next one is of the same behaviour.
+    before: Option<Sample>,
     steady: Option<Steady>,
-}
-
-/// Readings in a row in which the program was equally fast.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Steady {
-    cycles: f64,
-    crowding: f64,
-    exposures: (f64, f64),
-    readings: u32,
-}
-
-impl Steady {
-    /// With another reading: it goes on, or begins anew.
-    fn with(before: Option<Self>, cycles: f64, exposure: f64, crowding: f64) -> Self {
-        let is_same =
-            |old: &Self| (cycles / old.cycles - 1.0).abs() <= NOISE && (crowding / old.crowding - 1.0).abs() <= NOISE;
-        let fresh = Self { cycles, crowding, exposures: (exposure, exposure), readings: 0 };
-        let old = before.filter(is_same).unwrap_or(fresh);
-        let (least, most) = old.exposures;
-        Self { exposures: (least.min(exposure), most.max(exposure)), readings: old.readings.saturating_add(1), ..old }
-    }
-
-    /// The most that the program can have waited for its misses: if it had waited more, the
-    /// difference between the exposures would show in its cycles.
-    fn most_wait(&self) -> Option<f64> {
-        let (least, most) = self.exposures;
-        let shows = self.readings >= INDIFFERENT.0 && most >= INDIFFERENT.1 * least;
-        shows.then(|| 2.0 * NOISE * self.cycles / (most - least))
-    }
 }
 
 impl Cpi {
@@ -107,12 +75,26 @@ impl Cpi {
 
     /// Records a reading: `cycles` per instruction, with `exposure` cycles of misses per
     /// instruction, while computing took `crowding` times as long as on a core of its own.
+    ///
+    /// If an instruction takes clearly longer with less exposure than in the reading before, the
+    /// program does something else now, with fewer misses in flight together: what waits for misses
+    /// may wait little for them, but not less than nothing. The reading is then taken in full, like
+    /// the first one.
     pub fn read(&mut self, cycles: f64, exposure: f64, crowding: f64) {
-        let before = self.before.replace(exposure).unwrap_or(exposure);
+        let sample = Sample { cycles, exposure, crowding };
+        if self.before.is_some_and(|before| before.contradicts(&sample)) {
+            *self = Self { steady: self.steady, ..Self::unknown() };
+        }
+        let before = self.before.replace(sample).map_or(exposure, |before| before.exposure);
         self.exposures = (self.exposures.0.min(before.max(exposure)), self.exposures.1.max(before.min(exposure)));
         let [mut a, b, mut d] = self.variance;
         a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
         d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
+        // What even the longest wait leaves is computing, however unlike that is to most programs.
+        let left = cycles - MOST_WAIT * exposure;
+        if self.unread && left > exposure.max(Self::COMPUTE.0 + 3.0 * Self::COMPUTE.1) {
+            a = a.max(left * left);
+        }
         let noise = (NOISE * cycles) * (NOISE * cycles);
         // The gains of the filter.
         let (first, second) = (a * crowding + b * exposure, b * crowding + d * exposure);
@@ -124,9 +106,9 @@ impl Cpi {
         let part = if std::mem::replace(&mut self.unread, false) { (known + noise) / known } else { 1.0 };
         let error = part * (cycles - (self.compute * crowding + self.wait * exposure));
         self.compute = (self.compute + gain * error).clamp(0.1, cycles.max(0.1));
-        self.wait = (self.wait + other * error).clamp(0.02, 1.2);
+        self.wait = (self.wait + other * error).clamp(0.02, MOST_WAIT);
         self.variance = [a - gain * first, b - gain * second, d - other * second];
-        let steady = Steady::with(self.steady, cycles, exposure, crowding);
+        let steady = Steady::with(self.steady, &sample);
         if let Some(most) = steady.most_wait().filter(|most| *most < self.wait) {
             self.wait = most.max(0.02);
             self.compute = ((cycles - self.wait * exposure) / crowding).max(0.1);
@@ -319,6 +301,31 @@ mod tests {
         let mut chase = Cpi::unknown();
         [50.0, 60.0, 50.0, 75.0, 50.0].iter().for_each(|exposure| chase.read(2.0 + exposure, *exposure, 1.0));
         assert!(chase.wait > 0.9, "{chase:?}");
+    }
+
+    /// A hash join builds its table with one miss in flight at a time, and looks things up with
+    /// several: 2.73 cycles with 2.05 of misses, and 1.13 with 4.12. It waits for memory in both.
+    /// With latencies of 1.8 times as much, the two took 4.1 and 1.9 cycles.
+    #[test]
+    fn what_waits_in_another_way_waits_all_the_same() {
+        let mut cpi = Cpi::unknown();
+        for (cycles, exposure, farther) in
+            [(2.73, 2.05, 4.1), (1.13, 4.12, 1.9), (2.73, 2.05, 4.1), (2.77, 2.09, 4.1), (1.13, 4.12, 1.9)]
+        {
+            cpi.read(cycles, exposure, 1.0);
+            let remote = cpi.compute + 1.8 * exposure * cpi.wait;
+            assert!((remote / farther - 1.0).abs() < 0.2, "{cycles}: {remote} {cpi:?}");
+        }
+    }
+
+    /// A server takes 5.65 cycles with 1.3 of misses. Even if it waited for all of them it would
+    /// compute for longer than any program should, so the rest is computing. The misses are not
+    /// made responsible for what they cannot explain.
+    #[test]
+    fn what_the_longest_wait_leaves_is_computing() {
+        let mut cpi = Cpi::unknown();
+        cpi.read(5.65, 1.3, 1.0);
+        assert!((cpi.wait - 0.3).abs() < 0.05 && (cpi.compute + 1.3 * cpi.wait - 5.65).abs() < 0.05, "{cpi:?}");
     }
 
     /// A pointer chase that first fills its memory in order, at 2.3 cycles with 3.6 of misses. Then

@@ -5,6 +5,7 @@ use super::math::ln;
 use super::pace::STEADY;
 use super::program::Program;
 use super::reading::{FEW, Reading, ratio};
+use super::turns::Turns;
 
 /// Logarithm of the ratio of miss rates from which on a program does something else: two thirds
 /// more or less. Neighbours rarely change the misses by as much.
@@ -20,21 +21,31 @@ impl Program {
     /// more for a moment, and is the same program. So is a program whose cache lookups are as
     /// before: its misses may be its neighbours' doing, which can change in a moment, and back.
     /// Only if that lasts for four readings is it taken as the program's own doing.
+    ///
+    /// A program that does two things in turn, each for a few readings at most, is not a new one
+    /// each time: its earlier readings stay.
     pub(super) fn watch_phase(&mut self, reading: &Reading, now: f64) {
         let misses = reading.misses;
         let few = misses.max(self.misses) < FEW || self.hardly_waits_in(reading);
-        let ratio = ln(misses.max(1e-9) / self.misses.max(1e-9));
-        let before = if self.more == (ratio > 0.0) { self.unlike } else { 0 };
-        self.more = ratio > 0.0;
-        self.unlike = if few || ratio.abs() < OTHER_PHASE { 0 } else { before + 1 };
+        let change = ln(misses.max(1e-9) / self.misses.max(1e-9));
+        let before = if self.more == (change > 0.0) { self.unlike } else { 0 };
+        self.more = change > 0.0;
+        self.unlike = if few || change.abs() < OTHER_PHASE { 0 } else { before + 1 };
+        self.turns.read(self.unlike == 0);
         let is_the_same = self.looks_the_same(reading);
         if self.unlike >= if is_the_same { IN_A_ROW_OF_THE_SAME } else { IN_A_ROW } {
+            // What neighbours do to it is nothing that it does in turn.
+            let before = if is_the_same { Turns::default() } else { self.turns };
+            self.turns = before.with_change(self.misses, misses, self.unlike);
             self.unlike = 0;
             self.turned = self.looks_differ(reading) >= OTHER_PHASE;
             self.changes += 1;
             self.phase = now;
             self.misses = misses;
             self.looks = reading.looks;
+            if self.turns.brief {
+                return;
+            }
             // A program that finds more or less of what it looks for computes as before.
             if is_the_same {
                 self.cpi.doubt_waiting();
@@ -68,7 +79,7 @@ impl Program {
     /// the kernel may just have brought its pages to it, or a neighbour may have left its cache.
     #[must_use]
     pub fn does_better(&self) -> bool {
-        self.unlike > 0 && !self.more
+        self.unlike > 0 && !self.more && !self.turns.brief
     }
 
     /// Whether a program makes as many cache lookups as in its present phase.

@@ -12,6 +12,7 @@ use super::reading::{AGREE, FEW, Reading, WRITE_BACK, agree, ratio};
 use super::remaining::remaining;
 use super::taken::Taken;
 use super::transfers::Transfers;
+use super::turns::Turns;
 use isobar_model::{Cgroup, Pid, Seconds};
 use std::sync::Arc;
 
@@ -89,8 +90,8 @@ pub struct Program {
     pub follows: Follows,
     /// Whether the kernel moved it away from its pages.
     pub taken: Taken,
-    /// Number of epochs in a row in which its owner had pinned a thread of it.
-    pub pinned: u32,
+    /// Since when its owner has had a thread of it pinned.
+    pub pinned: Option<f64>,
     /// When its threads were moved within the last hour, rollbacks included.
     pub moves: Vec<f64>,
     /// Until when it is left alone after a change that did not help.
@@ -116,6 +117,8 @@ pub struct Program {
     pub(super) differs: f64,
     /// Whether its last two readings agree in cache lookups, if these are counted.
     pub(super) looks_alike: bool,
+    /// Whether it does two things in turn.
+    pub turns: Turns,
     /// Whether its present phase is its own doing beyond doubt: its cache lookups rose by two
     /// thirds or fell by as much, which no neighbour and no cache can cause.
     pub turned: bool,
@@ -151,7 +154,7 @@ impl Program {
             speeds: Vec::new(),
             growth: Growth::default(),
             follows: Follows::default(),
-            pinned: 0,
+            pinned: None,
             taken: Taken::default(),
             moves: Vec::new(),
             rest: 0.0,
@@ -164,6 +167,7 @@ impl Program {
             differs: f64::INFINITY,
             looks_alike: true,
             turned: false,
+            turns: Turns::default(),
             more: false,
             changes: 0,
             space: None,
@@ -320,10 +324,15 @@ impl Program {
         self.last.is_some_and(|last| self.hardly_waits_in(&last))
     }
 
-    /// How long its present state is expected to last.
+    /// How long its present state is expected to last. What a program does in turn with something
+    /// else fills half of its time.
     #[must_use]
     pub fn horizon(&self, now: f64) -> f64 {
-        remaining(now - self.since, now - self.since.max(self.phase), self.changes, self.life)
+        let age = now - self.since;
+        if self.turns.brief {
+            return remaining(age, age, 0, self.life) / 2.0;
+        }
+        remaining(age, now - self.since.max(self.phase), self.changes, self.life)
     }
 
     /// The least speed-up that a change may bring it, if all changes together may take `most` of
@@ -350,7 +359,7 @@ impl Program {
             0 => None,
             read if read >= window => Some(0.0),
             1 if self.is_as_expected() => Some(0.0),
-            _ if self.changes > 0 || self.differs >= AGREE_ROUGHLY => None,
+            _ if self.changes > 0 && !self.turns.brief || self.differs >= AGREE_ROUGHLY => None,
             _ => Some(if self.differs < AGREE { 0.0 } else { self.differs }),
         }
     }

@@ -229,3 +229,25 @@ fn what_has_just_begun_to_miss_far_less_does_better() {
     assert!(after(&[35.0, 38.0, 20.0]) && !after(&[35.0, 38.0, 20.0, 20.0]) && !after(&[35.0, 38.0, 20.0, 37.0]));
     assert!(!after(&[35.0, 38.0, 70.0]) && !after(&[35.0, 38.0, 30.0]));
 }
+
+/// A hash join that builds and looks things up in turn, two or three readings each, is known from
+/// the second change on, and half of the time that it is expected to go on counts. It is not known
+/// so early if its phases last for longer.
+#[test]
+fn what_is_done_in_turn_is_known_before_a_window_of_it() {
+    let after = |times: usize| {
+        let mut program = program();
+        let (build, look_up) = ((0.018, 0.019), (0.036, 0.037));
+        let turns = [build, look_up, build].into_iter().flat_map(|turn| std::iter::repeat_n(turn, times));
+        for ((misses, looks), now) in turns.zip(1u8..).take(2 * times + 2) {
+            program.read(Reading { looks: Some(looks), ..reading(misses, 0.0) }, f64::from(now));
+        }
+        let now = f64::from(u8::try_from(2 * times + 2).unwrap());
+        (program.changes, program.doubt(3).is_some(), program.does_better(), program.horizon(now))
+    };
+    let (changes, known, does_better, horizon) = after(3);
+    assert_eq!((changes, known, does_better), (2, true, false));
+    assert!((horizon - remaining(8.0, 8.0, 0, None) / 2.0).abs() < 1e-9);
+    let (changes, known, ..) = after(5);
+    assert_eq!((changes, known), (2, false));
+}

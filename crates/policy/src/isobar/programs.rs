@@ -65,7 +65,7 @@ impl Programs {
             program.growth.read(pages);
             program.moves.retain(|time| now - time < 3600.0);
             let is_pinned = process.threads.iter().any(|thread| thread.pinned);
-            program.pinned = if is_pinned { program.pinned.saturating_add(1) } else { 0 };
+            program.pinned = is_pinned.then(|| program.pinned.unwrap_or(now - seen.interval.0));
             let part = |llc: usize| parts(llc, process.pid);
             let beside = (domains, &busy, self.added);
             if let Some(reading) = reading(seen, process, beside, (memory, &part), self.hertz) {

@@ -13,6 +13,11 @@ pub const PAGE: f64 = 4096.0;
 /// The longest time, in seconds, that the present behaviour of a program is expected to last,
 /// however long it has lasted.
 const LONGEST: f64 = 600.0;
+/// The time, in seconds, for which a program has to be pinned before its pages may be moved: what
+/// starts a program may pin it and release it again.
+const STAYS_PINNED: f64 = 0.4;
+/// Fraction of its pages that is remote to a program that is away from them.
+const AWAY: f64 = 0.75;
 /// Time of a hit in the last-level cache, as a fraction of the time of an access to the nearest
 /// memory: 13.0 of 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
 pub const FOUND: f64 = 0.2;
@@ -150,7 +155,9 @@ pub fn describe(
     let window = num::index(config.window_epochs);
     let doubt = program.last.and_then(|_| program.doubt(window));
     let known = doubt.is_some();
-    let ready = known && now >= program.rest && !program.does_better();
+    // What a program does in turn may want different neighbours, but its pages nearby in any case.
+    let away = program.last.and_then(|last| last.remote).is_some_and(|remote| remote > AWAY);
+    let ready = known && now >= program.rest && !program.does_better() && (away || !program.turns.brief);
     let threads = num::float_len(running.max(1));
     let brought = programs.follows(program);
     let protected = config.protects(&process.name, process.cgroup.as_deref());
@@ -180,9 +187,7 @@ pub fn describe(
             && config.threads
             && process.threads.iter().all(free)
             && program.may_move(now, config.moves_per_hour, config.guard),
-        // Not while it has been pinned for just one epoch: what starts a program may pin it and
-        // release it again.
-        pages_movable: ready && config.pages && program.pinned != 1,
+        pages_movable: ready && config.pages && program.pinned.is_none_or(|since| now - since >= STAYS_PINNED),
         taken: program.taken.is_away,
         follows: brought,
         brought,
@@ -228,5 +233,31 @@ mod tests {
             (its.known, its.movable, its.pages_movable)
         };
         assert_eq!([0.03, 0.06, 0.012].map(may_move), [(true, true, true), (true, true, true), (true, false, false)]);
+    }
+
+    /// What does two things in turn may be moved to its pages, and nowhere else.
+    #[test]
+    fn what_is_done_in_turn_goes_to_its_pages_only() {
+        let may_move = |pages: &[u64]| {
+            let mut programs = Programs::default();
+            let counted = |misses: f64| {
+                let of = |part: f64| Some(num::round(part * 5e8));
+                let (instructions, llc_misses, llc_references) = (of(1.0), of(misses), of(1.1 * misses));
+                let cycles = Some(2_500_000_000);
+                let thread = Thread { instructions, cycles, llc_misses, llc_references, ..thread(1, 0, 0.0) };
+                let mut seen = observation("node:2 core:2", vec![process(1, vec![thread])]);
+                with_pages(&mut seen, 1, pages);
+                seen
+            };
+            let domains = Domains::of(&counted(0.0).machine);
+            for misses in [0.018, 0.018, 0.036, 0.036, 0.018, 0.018] {
+                let seen = counted(misses);
+                programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
+            }
+            let seen = counted(0.018);
+            let its = describe(&seen, &seen.processes[0], &programs.list[0], &programs, &Config::default());
+            (its.known, its.movable)
+        };
+        assert_eq!([may_move(&[1000, 0]), may_move(&[0, 1000])], [(true, false), (true, true)]);
     }
 }
