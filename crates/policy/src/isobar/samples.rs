@@ -7,9 +7,9 @@ use super::math::ln;
 /// program does differently from second to second.
 pub const NOISE: f64 = 0.03;
 /// Logarithm of the ratio from which on two readings contradict each other: an instruction took
-/// that much longer with that much less exposure. More than counters read over a second leave to
-/// chance.
-const CONTRADICTS: f64 = 0.15;
+/// that much longer with that much less exposure. Twice the chance difference of counters that are
+/// off by a tenth.
+const CONTRADICTS: f64 = 0.3;
 
 /// A program does not wait for its misses if its speed stays the same for this many readings while
 /// the exposure grows by this factor.
@@ -88,7 +88,7 @@ mod tests {
         assert!(builds.contradicts(&looks_up) && looks_up.contradicts(&builds));
         assert!(!builds.contradicts(&of(2.73, 4.12, 1.0)) && !builds.contradicts(&of(4.12, 4.12, 1.0)));
         assert!(
-            !of(1.0, 1.0, 1.0).contradicts(&of(1.6, 0.5, 1.6)) && of(1.0, 1.0, 1.0).contradicts(&of(2.0, 0.5, 1.6))
+            !of(1.0, 1.0, 1.0).contradicts(&of(1.6, 0.5, 1.6)) && of(1.0, 1.0, 1.0).contradicts(&of(2.4, 0.5, 1.6))
         );
         assert!(!of(1.6, 0.5, 1.6).contradicts(&of(1.0, 1.0, 1.0)));
     }
