@@ -32,6 +32,9 @@ const LIKE: f64 = 0.1;
 /// of its own readings, for the other to be known better.
 const BETTER: f64 = 0.2;
 
+/// Fraction of an exposure that is chance: misses are counted, but latencies are probed. It counts
+/// while next to nothing is known of waiting, because it could be taken for all that is to know.
+const EXPOSURE_NOISE: f64 = 0.05;
 /// The longest wait for a miss, in latencies of memory: a table of pages may be read before it.
 const MOST_WAIT: f64 = 1.2;
 
@@ -76,14 +79,14 @@ impl Cpi {
     /// Records a reading: `cycles` per instruction, with `exposure` cycles of misses per
     /// instruction, while computing took `crowding` times as long as on a core of its own.
     ///
-    /// If an instruction takes clearly longer with less exposure than in the reading before, the
-    /// program does something else now, with fewer misses in flight together: what waits for misses
-    /// may wait little for them, but not less than nothing. The reading is then taken in full, like
-    /// the first one.
+    /// If an instruction takes clearly longer with less exposure than in the reading before, or the
+    /// other way round, the program does something else now, with another number of misses in
+    /// flight together: what waits for misses may wait little for them, but not less than nothing.
+    /// The reading is then taken in full, like the first one.
     pub fn read(&mut self, cycles: f64, exposure: f64, crowding: f64) {
         let sample = Sample { cycles, exposure, crowding };
         if self.before.is_some_and(|before| before.contradicts(&sample)) {
-            *self = Self { steady: self.steady, ..Self::unknown() };
+            *self = Self::unknown();
         }
         let before = self.before.replace(sample).map_or(exposure, |before| before.exposure);
         self.exposures = (self.exposures.0.min(before.max(exposure)), self.exposures.1.max(before.min(exposure)));
@@ -91,11 +94,14 @@ impl Cpi {
         a += DRIFT * Self::COMPUTE.1 * Self::COMPUTE.1;
         d += DRIFT * Self::WAIT.1 * Self::WAIT.1;
         // What even the longest wait leaves is computing, however unlike that is to most programs.
-        let left = cycles - MOST_WAIT * exposure;
+        let left = (cycles - MOST_WAIT * exposure) / crowding;
         if self.unread && left > exposure.max(Self::COMPUTE.0 + 3.0 * Self::COMPUTE.1) {
             a = a.max(left * left);
         }
-        let noise = (NOISE * cycles) * (NOISE * cycles);
+        let is_open = d > 2.0 * Self::WAIT.1 * Self::WAIT.1;
+        let of_waits = if is_open { EXPOSURE_NOISE * self.wait * exposure } else { 0.0 };
+        let of_cycles = NOISE * cycles;
+        let noise = of_cycles * of_cycles + of_waits * of_waits;
         // The gains of the filter.
         let (first, second) = (a * crowding + b * exposure, b * crowding + d * exposure);
         let known = first * crowding + second * exposure;
@@ -112,7 +118,7 @@ impl Cpi {
         if is_first && self.wait >= MOST_WAIT {
             // Not even the longest wait explains it. Which part of the reading is computing is open
             // until a reading with other misses shows it.
-            self.compute = ((cycles - MOST_WAIT * exposure) / crowding).max(0.1);
+            self.compute = left.max(0.1);
             let d = (MOST_WAIT / 2.0) * (MOST_WAIT / 2.0);
             let each = exposure / crowding;
             self.variance = [d * each * each, -d * each, d];
@@ -161,7 +167,7 @@ impl Cpi {
         let is_like = (as_other - cycles).abs() < LIKE * cycles;
         if is_like && other.range() > self.range() + BETTER * cycles {
             let Self { exposures, before, steady, .. } = *self;
-            *self = Self { unread: false, ..*other };
+            *self = Self { unread: false, before: None, ..*other };
             self.variance[0] += (LIKE * other.compute) * (LIKE * other.compute);
             self.variance[2] += (LIKE * other.wait) * (LIKE * other.wait);
             self.read(cycles, exposure, crowding);

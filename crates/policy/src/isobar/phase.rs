@@ -43,18 +43,18 @@ impl Program {
             self.phase = now;
             self.misses = misses;
             self.looks = reading.looks;
-            if self.turns.brief {
-                return;
-            }
+            self.space = None;
             // A program that finds more or less of what it looks for computes as before.
             if is_the_same {
                 self.cpi.doubt_waiting();
             } else {
                 self.cpi.doubt();
             }
+            if self.turns.are_brief() {
+                return;
+            }
             self.balance = 0.0;
             self.speeds.clear();
-            self.space = None;
             self.first.clear();
         }
     }
@@ -79,7 +79,7 @@ impl Program {
     /// the kernel may just have brought its pages to it, or a neighbour may have left its cache.
     #[must_use]
     pub fn does_better(&self) -> bool {
-        self.unlike > 0 && !self.more && !self.turns.brief
+        self.unlike > 0 && !self.more && !self.turns.are_brief()
     }
 
     /// Whether a program makes as many cache lookups as in its present phase.

@@ -90,7 +90,8 @@ pub struct Program {
     pub follows: Follows,
     /// Whether the kernel moved it away from its pages.
     pub taken: Taken,
-    /// Since when its owner has had a thread of it pinned.
+    /// Since when its owner has had a thread of it pinned: the beginning of the epoch in which that
+    /// was first seen.
     pub pinned: Option<f64>,
     /// When its threads were moved within the last hour, rollbacks included.
     pub moves: Vec<f64>,
@@ -329,7 +330,7 @@ impl Program {
     #[must_use]
     pub fn horizon(&self, now: f64) -> f64 {
         let age = now - self.since;
-        if self.turns.brief {
+        if self.turns.are_brief() {
             return remaining(age, age, 0, self.life) / 2.0;
         }
         remaining(age, now - self.since.max(self.phase), self.changes, self.life)
@@ -359,7 +360,7 @@ impl Program {
             0 => None,
             read if read >= window => Some(0.0),
             1 if self.is_as_expected() => Some(0.0),
-            _ if self.changes > 0 && !self.turns.brief || self.differs >= AGREE_ROUGHLY => None,
+            _ if self.changes > 0 && !self.turns.are_brief() || self.differs >= AGREE_ROUGHLY => None,
             _ => Some(if self.differs < AGREE { 0.0 } else { self.differs }),
         }
     }

@@ -11,6 +11,9 @@ pub const NOISE: f64 = 0.03;
 /// off by a tenth.
 const CONTRADICTS: f64 = 0.3;
 
+/// Exposure, as a fraction of the cycles, below which it does not matter how many misses there are.
+const MATTERS: f64 = 0.05;
+
 /// A program does not wait for its misses if its speed stays the same for this many readings while
 /// the exposure grows by this factor.
 const INDIFFERENT: (u32, f64) = (3, 1.5);
@@ -34,7 +37,8 @@ impl Sample {
     #[must_use]
     pub fn contradicts(&self, later: &Self) -> bool {
         let by = |before: f64, now: f64| ln(now.max(1e-9) / before.max(1e-9));
-        let (time, misses) = (by(self.cycles, later.cycles), by(self.exposure, later.exposure));
+        let misses = |of: &Self| of.exposure.max(MATTERS * of.cycles);
+        let (time, misses) = (by(self.cycles, later.cycles), by(misses(self), misses(later)));
         let computing = by(self.crowding, later.crowding);
         let slower = time > CONTRADICTS + computing.max(0.0);
         let faster = time < computing.min(0.0) - CONTRADICTS;
@@ -91,5 +95,6 @@ mod tests {
             !of(1.0, 1.0, 1.0).contradicts(&of(1.6, 0.5, 1.6)) && of(1.0, 1.0, 1.0).contradicts(&of(2.4, 0.5, 1.6))
         );
         assert!(!of(1.6, 0.5, 1.6).contradicts(&of(1.0, 1.0, 1.0)));
+        assert!(!of(0.7, 0.02, 1.0).contradicts(&of(1.0, 0.001, 1.0)), "it does not wait for misses anyway");
     }
 }

@@ -153,11 +153,12 @@ pub fn describe(
         |thread: &Thread| !thread.pinned && thread.allowed_cpus.as_ref().is_none_or(|cpus| online.is_subset(cpus));
     let pages = resident(process).unwrap_or(0);
     let window = num::index(config.window_epochs);
-    let doubt = program.last.and_then(|_| program.doubt(window));
-    let known = doubt.is_some();
     // What a program does in turn may want different neighbours, but its pages nearby in any case.
     let away = program.last.and_then(|last| last.remote).is_some_and(|remote| remote > AWAY);
-    let ready = known && now >= program.rest && !program.does_better() && (away || !program.turns.brief);
+    let settled = away || !program.turns.are_brief();
+    let doubt = program.last.filter(|_| settled).and_then(|_| program.doubt(window));
+    let known = doubt.is_some();
+    let ready = known && now >= program.rest && !program.does_better();
     let threads = num::float_len(running.max(1));
     let brought = programs.follows(program);
     let protected = config.protects(&process.name, process.cgroup.as_deref());
@@ -235,9 +236,10 @@ mod tests {
         assert_eq!([0.03, 0.06, 0.012].map(may_move), [(true, true, true), (true, true, true), (true, false, false)]);
     }
 
-    /// What does two things in turn may be moved to its pages, and nowhere else.
+    /// What does two things in turn is known if it is away from its pages, and may be moved. At
+    /// home it is as unknown as ever.
     #[test]
-    fn what_is_done_in_turn_goes_to_its_pages_only() {
+    fn what_is_done_in_turn_moves_only_if_its_pages_are_elsewhere() {
         let may_move = |pages: &[u64]| {
             let mut programs = Programs::default();
             let counted = |misses: f64| {
@@ -256,8 +258,27 @@ mod tests {
             }
             let seen = counted(0.018);
             let its = describe(&seen, &seen.processes[0], &programs.list[0], &programs, &Config::default());
-            (its.known, its.movable)
+            (its.known, its.fresh, its.movable)
         };
-        assert_eq!([may_move(&[1000, 0]), may_move(&[0, 1000])], [(true, false), (true, true)]);
+        assert_eq!([may_move(&[1000, 0]), may_move(&[0, 1000])], [(false, true, false), (true, false, true)]);
+    }
+
+    /// Its owner pins a program, which is read every quarter of a second, or every second. Its
+    /// pages may move once it was pinned for 0.4 s.
+    #[test]
+    fn pages_of_a_pinned_program_may_move_after_a_while() {
+        let may_move = |interval: f64, epochs: u8| {
+            let mut programs = Programs::default();
+            let mut seen = observation("node:2 core:2", vec![process(1, vec![thread(1, 0, 20.0)])]);
+            with_pages(&mut seen, 1, &[1000, 0]);
+            let domains = Domains::of(&seen.machine);
+            for epoch in 1..=8 + epochs {
+                (seen.interval.0, seen.time.0) = (interval, interval * f64::from(epoch));
+                seen.processes[0].threads[0].pinned = epoch > 8;
+                programs.read(&seen, &domains, &Memory::of(&seen, &domains).unwrap(), part::all);
+            }
+            describe(&seen, &seen.processes[0], &programs.list[0], &programs, &Config::default()).pages_movable
+        };
+        assert_eq!([may_move(0.25, 1), may_move(0.25, 2), may_move(1.0, 1)], [false, true, true]);
     }
 }

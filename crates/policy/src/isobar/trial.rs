@@ -242,7 +242,9 @@ impl Trial {
     /// Whether a program that was changed does something else by now.
     #[must_use]
     pub fn is_past(&self, programs: &Programs) -> bool {
-        let differs = |one: &Witness| programs.list.iter().any(|now| now.pid == one.pid && now.phase > one.phase);
+        let turned = |now: &Program| !now.turns.are_brief();
+        let differs =
+            |one: &Witness| programs.list.iter().any(|now| now.pid == one.pid && now.phase > one.phase && turned(now));
         self.witnesses.iter().any(|one| self.touches(one.pid) && differs(one))
     }
 

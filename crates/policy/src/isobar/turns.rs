@@ -15,11 +15,18 @@ pub struct Turns {
     before: Option<f64>,
     /// Number of readings of the present phase.
     readings: u32,
-    /// Whether it now does again what it did before the last phase, and both were brief.
-    pub brief: bool,
+    /// Whether it does again what it did before the last phase, which was brief.
+    returned: bool,
 }
 
 impl Turns {
+    /// Whether it does two things in turn, each for a few readings at most. A phase that lasts for
+    /// longer ends that.
+    #[must_use]
+    pub const fn are_brief(&self) -> bool {
+        self.returned && self.readings <= BRIEF
+    }
+
     /// Records a reading, of the present phase or in doubt.
     pub fn read(&mut self, is_of_the_phase: bool) {
         self.readings = self.readings.saturating_add(u32::from(is_of_the_phase));
@@ -30,7 +37,7 @@ impl Turns {
     #[must_use]
     pub fn with_change(self, misses: f64, now: f64, unlike: u32) -> Self {
         let returns = self.before.is_some_and(|before| ratio(before, now) < RETURNS);
-        Self { before: Some(misses), readings: unlike, brief: returns && self.readings <= BRIEF }
+        Self { before: Some(misses), readings: unlike, returned: returns && self.readings <= BRIEF }
     }
 }
 
@@ -50,12 +57,18 @@ mod tests {
                 (unlike..readings).for_each(|_| turns.read(true));
                 unlike = 2;
                 turns = turns.with_change(pair[0], pair[1], unlike);
-                turns.brief
+                turns.are_brief()
             });
             changes.collect::<Vec<_>>()
         };
         assert_eq!(in_turn(&[18.0, 36.0, 19.0, 35.0], 3), [false, true, true]);
         assert_eq!(in_turn(&[18.0, 36.0, 19.0, 35.0], 4), [false, false, false]);
         assert_eq!(in_turn(&[18.0, 36.0, 72.0, 18.0], 3), [false, false, false]);
+        let mut settled = Turns::default().with_change(18.0, 36.0, 2).with_change(36.0, 18.0, 2);
+        let are_brief = [true, true].map(|read| {
+            settled.read(read);
+            settled.are_brief()
+        });
+        assert_eq!(are_brief, [true, false], "it has stayed for four readings");
     }
 }
