@@ -350,10 +350,10 @@ impl Program {
         self.doubt(window).map(|_| &self.speeds[first..])
     }
 
-    /// By how much its speed is in doubt, as a logarithm; `None` before there are enough readings.
-    /// Enough are a window of them, two that agree roughly of a program in its first phase, or one
-    /// of a program that does what others of its name did, or roughly what others do. What agrees
-    /// only roughly is in doubt by the difference.
+    /// By how much its speed is in doubt, as a logarithm; `None` before there are enough readings:
+    /// a window of them, two that agree roughly of a program in its first phase or of one that does
+    /// two things in turn, or one of a program that does what others of its name did, or roughly
+    /// what others do. What agrees only roughly is in doubt by the difference.
     #[must_use]
     pub fn doubt(&self, window: usize) -> Option<f64> {
         match self.speeds.len() {

@@ -4,7 +4,7 @@
 use super::reading::Reading;
 
 /// Fraction of its pages that may be elsewhere while a program counts as at home.
-const AT_HOME: f64 = 0.25;
+pub const AT_HOME: f64 = 0.25;
 
 /// What is known about that for a program.
 #[derive(Clone, Copy, Debug, Default)]

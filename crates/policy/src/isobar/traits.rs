@@ -5,6 +5,7 @@ use super::config::Config;
 use super::idle::runs;
 use super::program::Program;
 use super::programs::{Programs, resident};
+use super::taken::AT_HOME;
 use isobar_contention::MissCurve;
 use isobar_model::{Observation, Process, Thread, num};
 
@@ -16,8 +17,6 @@ const LONGEST: f64 = 600.0;
 /// The time, in seconds, for which a program has to be pinned before its pages may be moved: what
 /// starts a program may pin it and release it again.
 const STAYS_PINNED: f64 = 0.4;
-/// Fraction of its pages that is remote to a program that is away from them.
-const AWAY: f64 = 0.75;
 /// Time of a hit in the last-level cache, as a fraction of the time of an access to the nearest
 /// memory: 13.0 of 65.1 ns on Nehalem (Molka and others, PACT 2009), 0.15 to 0.3 on later machines.
 pub const FOUND: f64 = 0.2;
@@ -154,7 +153,7 @@ pub fn describe(
     let pages = resident(process).unwrap_or(0);
     let window = num::index(config.window_epochs);
     // What a program does in turn may want different neighbours, but its pages nearby in any case.
-    let away = program.last.and_then(|last| last.remote).is_some_and(|remote| remote > AWAY);
+    let away = program.last.and_then(|last| last.remote).is_some_and(|remote| remote > 1.0 - AT_HOME);
     let settled = away || !program.turns.are_brief();
     let doubt = program.last.filter(|_| settled).and_then(|_| program.doubt(window));
     let known = doubt.is_some();
